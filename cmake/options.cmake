@@ -1,0 +1,38 @@
+# Build options and the flags that every target shares.
+option(TANDEM_BUILD_TESTS "Build the tests" ON)
+option(TANDEM_BUILD_EXAMPLES "Build the example programs" ON)
+option(TANDEM_BUILD_BENCH "Build the benchmarks" ON)
+option(TANDEM_WERROR "Treat warnings as errors" ON)
+set(TANDEM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(TANDEM_CCACHE ccache)
+if(TANDEM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TANDEM_CCACHE})
+endif()
+
+# -ffp-contract=off: an fma appears only where a formula says so, hence eager and compiled agree.
+# initial-exec: thread-local state is read on every op and must not cost a call.
+add_library(tandem_flags INTERFACE)
+target_include_directories(tandem_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_compile_options(tandem_flags INTERFACE
+  -Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off -fno-math-errno
+  -ftls-model=initial-exec $<$<BOOL:${TANDEM_WERROR}>:-Werror>)
+
+if(TANDEM_SANITIZE)
+  target_compile_options(tandem_flags INTERFACE -fsanitize=${TANDEM_SANITIZE}
+    -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_link_options(tandem_flags INTERFACE -fsanitize=${TANDEM_SANITIZE})
+  if(TANDEM_SANITIZE MATCHES "thread")
+    # libgomp is not instrumented: its barriers look like races. Plain threads stand in for it.
+    target_compile_definitions(tandem_flags INTERFACE TANDEM_THREAD_SANITIZER=1)
+  endif()
+endif()

@@ -1,0 +1,39 @@
+#include "tandem/base/env.h"
+
+#include <cstdlib>
+
+namespace tandem::env {
+namespace {
+
+std::string text(const char* name, const char* fallback) {
+  const char* value = std::getenv(name);
+  return value ? value : fallback;
+}
+
+int64_t number(const char* name, int64_t fallback) {
+  const std::string value = text(name, "");
+  if (value.empty()) return fallback;
+  char* end = nullptr;
+  const int64_t n = std::strtoll(value.c_str(), &end, 10);
+  return *end == '\0' ? n : fallback;
+}
+
+}  // namespace
+
+int64_t num_threads() {
+  static const int64_t value = number("TANDEM_NUM_THREADS", 0);
+  return value;
+}
+
+const std::string& log_topics() {
+  static const std::string value = text("TANDEM_LOG", "");
+  return value;
+}
+
+const std::string& fashion_mnist_dir() {
+  static const std::string value =
+      text("TANDEM_FASHION_MNIST", "/usr/share/datasets/fashion-mnist");
+  return value;
+}
+
+}  // namespace tandem::env

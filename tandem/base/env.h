@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Every environment variable that Tandem reads. Each is read once, at its first use.
+namespace tandem::env {
+
+/// TANDEM_NUM_THREADS: threads of a parallel region; 0 means "not set" (OMP_NUM_THREADS then counts).
+int64_t num_threads();
+/// TANDEM_LOG: comma-separated topics to log to standard error.
+const std::string& log_topics();
+/// TANDEM_FASHION_MNIST: folder of the Fashion-MNIST files.
+const std::string& fashion_mnist_dir();
+
+}  // namespace tandem::env

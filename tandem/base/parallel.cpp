@@ -1,0 +1,98 @@
+#include "tandem/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "tandem/base/env.h"
+#include "tandem/base/error.h"
+
+#if defined(_OPENMP) && !defined(TANDEM_THREAD_SANITIZER)
+#include <omp.h>
+#define TANDEM_USE_OPENMP 1
+#else
+#define TANDEM_USE_OPENMP 0
+#endif
+
+namespace tandem {
+namespace {
+
+int default_threads() {
+  const int64_t asked = env::num_threads();
+  if (asked > 0) return static_cast<int>(asked);
+#if TANDEM_USE_OPENMP
+  return omp_get_max_threads();
+#else
+  return std::max(1u, std::thread::hardware_concurrency());
+#endif
+}
+
+std::atomic<int> g_threads{0};
+thread_local bool t_inside = false;
+
+}  // namespace
+
+int get_num_threads() {
+  int n = g_threads.load(std::memory_order_relaxed);
+  if (n == 0) {
+    n = default_threads();
+    g_threads.store(n, std::memory_order_relaxed);
+  }
+  return n;
+}
+
+void set_num_threads(int n) {
+  TANDEM_CHECK(n > 0, "set_num_threads: expected a positive number of threads, got ", n);
+  g_threads.store(n, std::memory_order_relaxed);
+#if TANDEM_USE_OPENMP
+  omp_set_num_threads(n);
+#endif
+}
+
+int get_num_interop_threads() { return 1; }
+
+bool in_parallel_region() { return t_inside; }
+
+namespace detail {
+
+void parallel_ranges(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void* context) {
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t grains = (end - begin + grain - 1) / grain;
+  const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), grains));
+  if (threads <= 1 || t_inside) {
+    fn(context, begin, end);
+    return;
+  }
+  std::exception_ptr error;
+  std::atomic<bool> failed{false};
+  auto work = [&](int which) {
+    const int64_t from = begin + grains * which / threads * grain;
+    const int64_t to = std::min(end, begin + grains * (which + 1) / threads * grain);
+    if (from >= to) return;
+    t_inside = true;
+    try {
+      fn(context, from, to);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+    t_inside = false;
+  };
+#if TANDEM_USE_OPENMP
+#pragma omp parallel num_threads(threads)
+  {
+    // The runtime may grant fewer threads than asked for; every share is still done.
+    for (int w = omp_get_thread_num(); w < threads; w += omp_get_num_threads()) work(w);
+  }
+#else
+  std::vector<std::thread> team;
+  for (int w = 1; w < threads; ++w) team.emplace_back(work, w);
+  work(0);
+  for (auto& t : team) t.join();
+#endif
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace detail
+}  // namespace tandem
