@@ -1,10 +1,22 @@
 # What comes from Debian: oneDNN, Highway, LAPACK, OpenMP, threads.
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-find_package(dnnl REQUIRED)
+# One thread pool in the process. oneDNN and OpenBLAS bring libgomp, so Tandem uses libgomp as well.
+# clang compiles OpenMP for LLVM's libomp only, which would put a second team of spinning threads
+# beside libgomp's. With clang (and under ThreadSanitizer, which cannot see into libgomp) the library
+# is therefore built without OpenMP: base/parallel.cpp then runs its ranges on std::thread.
+add_library(tandem_openmp INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TANDEM_SANITIZE MATCHES "thread")
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  target_link_libraries(tandem_openmp INTERFACE OpenMP::OpenMP_CXX)
+endif()
+
+# oneDNN by path: its own CMake package would make every user of Tandem need OpenCL's headers.
+find_path(TANDEM_DNNL_INCLUDE dnnl.hpp REQUIRED)
+find_library(TANDEM_DNNL_LIBRARY dnnl REQUIRED)
 add_library(tandem_dnnl INTERFACE)
-target_link_libraries(tandem_dnnl INTERFACE DNNL::dnnl)
+target_include_directories(tandem_dnnl SYSTEM INTERFACE ${TANDEM_DNNL_INCLUDE})
+target_link_libraries(tandem_dnnl INTERFACE ${TANDEM_DNNL_LIBRARY})
 
 find_path(TANDEM_HWY_INCLUDE hwy/highway.h REQUIRED)
 find_library(TANDEM_HWY_LIBRARY hwy REQUIRED)
@@ -15,7 +27,13 @@ target_link_libraries(tandem_hwy INTERFACE ${TANDEM_HWY_LIBRARY})
 target_compile_definitions(tandem_hwy INTERFACE
   "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
 
+# The OpenBLAS that threads with OpenMP, by full path: the plain name may lead to the one with threads
+# of its own. Its folder goes into the library's run path for the same reason.
+find_library(TANDEM_OPENBLAS_LIBRARY openblas
+  PATHS /usr/lib PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp openblas-openmp
+  NO_DEFAULT_PATH)
 find_library(TANDEM_OPENBLAS_LIBRARY openblas
   PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp openblas-openmp REQUIRED)
+get_filename_component(TANDEM_OPENBLAS_DIR ${TANDEM_OPENBLAS_LIBRARY} DIRECTORY)
 add_library(tandem_lapack INTERFACE)
 target_link_libraries(tandem_lapack INTERFACE ${TANDEM_OPENBLAS_LIBRARY})

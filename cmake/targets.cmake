@@ -1,35 +1,72 @@
-# tandem_folder(NAME DEPENDS ... LIBRARIES ...): one object library for tandem/NAME.
-set(TANDEM_FOLDERS "")
+include(GNUInstallDirs)
+
+# tandem_folder(NAME LIBRARIES ...): one object library for tandem/NAME.
+#
+# Which folder may include which is checked by scripts/check_includes. The targets do not depend on
+# each other: an object file needs headers only, and an order would keep cores idle.
 function(tandem_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tandem/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
   add_library(tandem_${name} OBJECT ${sources})
-  target_link_libraries(tandem_${name} PUBLIC tandem_flags PRIVATE ${ARG_LIBRARIES} OpenMP::OpenMP_CXX)
-  foreach(dep ${ARG_DEPENDS})
-    add_dependencies(tandem_${name} tandem_${dep})
-  endforeach()
+  target_link_libraries(tandem_${name} PUBLIC tandem_flags PRIVATE ${ARG_LIBRARIES} tandem_openmp)
   set_property(GLOBAL APPEND PROPERTY TANDEM_FOLDERS ${name})
   set_property(GLOBAL APPEND PROPERTY TANDEM_LIBRARIES ${ARG_LIBRARIES})
 endfunction()
 
-# tandem_library(): the shared and the static library made of all folders.
+# tandem_library(): the shared and the static library made of all folders, and their installation.
 function(tandem_library)
   get_property(folders GLOBAL PROPERTY TANDEM_FOLDERS)
   get_property(libraries GLOBAL PROPERTY TANDEM_LIBRARIES)
   list(REMOVE_DUPLICATES libraries)
   add_library(tandem SHARED)
   add_library(tandem_static STATIC)
+  add_library(Tandem::tandem ALIAS tandem)
+  add_library(Tandem::tandem_static ALIAS tandem_static)
   set_target_properties(tandem PROPERTIES VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR})
+    SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH ${TANDEM_OPENBLAS_DIR})
+  target_link_options(tandem PRIVATE -Wl,-Bsymbolic-functions)
   set_target_properties(tandem_static PROPERTIES OUTPUT_NAME tandem)
   foreach(target tandem tandem_static)
     foreach(folder ${folders})
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:tandem_${folder}>)
     endforeach()
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:tandem_flags> Threads::Threads)
-    foreach(library ${libraries})
+    foreach(library ${libraries} tandem_openmp)
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
     endforeach()
-    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
   endforeach()
+  # A static library passes its dependencies on; TandemConfig.cmake and tandem.pc name them.
+  target_link_libraries(tandem_static INTERFACE $<INSTALL_INTERFACE:Tandem::dependencies>)
+
+  get_target_property(openmp tandem_openmp INTERFACE_LINK_LIBRARIES)
+  set(TANDEM_PC_OPENMP "")
+  if(openmp)
+    set(TANDEM_PC_OPENMP "-lgomp")
+  endif()
+
+  include(CMakePackageConfigHelpers)
+  set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
+  install(TARGETS tandem EXPORT TandemTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS tandem_static EXPORT TandemStaticTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
+  install(EXPORT TandemStaticTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
+  # kernels/ is not installed: its headers are for the inside only.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TandemConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/TandemConfig.cmake INSTALL_DESTINATION ${package_dir})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/TandemConfig.cmake
+    ${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake DESTINATION ${package_dir})
+
+  file(RELATIVE_PATH TANDEM_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem.pc.in ${PROJECT_BINARY_DIR}/tandem.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/tandem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
