@@ -1,0 +1,327 @@
+#include "tandem/base/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "tandem/base/error.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TANDEM_PLAIN_MALLOC 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TANDEM_PLAIN_MALLOC 1
+#endif
+#endif
+#ifndef TANDEM_PLAIN_MALLOC
+#define TANDEM_PLAIN_MALLOC 0  // Sanitizers see every block when nothing is reused.
+#endif
+
+namespace tandem::memory {
+namespace {
+
+constexpr size_t kGranule = 64;
+constexpr size_t kLargestSmall = 4096;
+constexpr int kClasses = kLargestSmall / kGranule + 1;
+constexpr size_t kChunk = 256 << 10;
+constexpr size_t kHugePage = 2 << 20;
+constexpr uint32_t kListLimit = 512;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+struct FreeList {
+  FreeBlock* head;
+  uint32_t count;
+};
+
+// Written by one thread, read by any: relaxed loads and stores cost what plain ones do.
+struct Counter {
+  std::atomic<int64_t> value;
+  void add(int64_t n) { value.store(get() + n, std::memory_order_relaxed); }
+  void set(int64_t n) { value.store(n, std::memory_order_relaxed); }
+  int64_t get() const { return value.load(std::memory_order_relaxed); }
+};
+
+struct ThreadPool {
+  FreeList lists[kClasses];
+  Counter current, peak, allocations, objects, cached;
+  bool registered;
+};
+// Trivially destructible on purpose: it stays usable while other thread-locals are torn down.
+constinit thread_local ThreadPool t_pool{};
+
+struct Central {
+  std::mutex mutex;
+  FreeList lists[kClasses]{};
+  std::vector<ThreadPool*> threads;
+  int64_t retired_current = 0, retired_peak = 0, retired_allocations = 0, retired_objects = 0;
+  int64_t cached = 0;
+  // Freed blocks of tensor data by size bin.
+  std::vector<void*> bins[256];
+  int64_t cached_data = 0;
+};
+// Never destroyed: tensors may outlive every other static.
+Central& central() {
+  static Central* c = new Central;
+  return *c;
+}
+
+void out_of_memory(size_t bytes) {
+  TANDEM_CHECK(false, "out of memory: could not allocate ", bytes, " bytes; tensors hold ",
+               stats().current, " bytes now");
+}
+
+// On thread exit: free blocks and counts go to the centre.
+struct Reaper {
+  ~Reaper() {
+    Central& c = central();
+    std::lock_guard lock(c.mutex);
+    ThreadPool& t = t_pool;
+    for (int k = 0; k < kClasses; ++k) {
+      while (FreeBlock* b = t.lists[k].head) {
+        t.lists[k].head = b->next;
+        b->next = c.lists[k].head;
+        c.lists[k].head = b;
+        ++c.lists[k].count;
+      }
+      t.lists[k].count = 0;
+    }
+    c.cached += t.cached.get();
+    c.retired_current += t.current.get();
+    c.retired_peak += t.peak.get();
+    c.retired_allocations += t.allocations.get();
+    c.retired_objects += t.objects.get();
+    t.cached.set(0), t.current.set(0), t.peak.set(0), t.allocations.set(0), t.objects.set(0);
+    std::erase(c.threads, &t);
+    t.registered = false;
+  }
+};
+
+void register_thread() {
+  static thread_local Reaper reaper;
+  (void)reaper;
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  c.threads.push_back(&t_pool);
+  t_pool.registered = true;
+}
+
+inline ThreadPool& pool() {
+  if (!t_pool.registered) [[unlikely]] register_thread();
+  return t_pool;
+}
+
+#if !TANDEM_PLAIN_MALLOC
+// Refills list k with a batch from the centre, carving a new chunk when the centre has none.
+[[gnu::noinline]] void refill(ThreadPool& t, int k) {
+  const size_t size = k * kGranule;
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  if (!c.lists[k].head) {
+    char* chunk = static_cast<char*>(std::aligned_alloc(kGranule, kChunk));
+    TANDEM_CHECK(chunk, "out of memory: could not allocate ", kChunk, " bytes");
+    for (size_t at = 0; at + size <= kChunk; at += size) {
+      auto* b = reinterpret_cast<FreeBlock*>(chunk + at);
+      b->next = c.lists[k].head;
+      c.lists[k].head = b;
+      ++c.lists[k].count;
+      c.cached += static_cast<int64_t>(size);
+    }
+  }
+  const uint32_t want = std::max<uint32_t>(8, static_cast<uint32_t>(16384 / size));
+  while (t.lists[k].count < want && c.lists[k].head) {
+    FreeBlock* b = c.lists[k].head;
+    c.lists[k].head = b->next;
+    --c.lists[k].count;
+    b->next = t.lists[k].head;
+    t.lists[k].head = b;
+    ++t.lists[k].count;
+    c.cached -= static_cast<int64_t>(size);
+    t.cached.add(static_cast<int64_t>(size));
+  }
+}
+
+// A list that only grows (one thread makes tensors, another drops them) hands half of it back.
+[[gnu::noinline]] void spill(ThreadPool& t, int k) {
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  const int64_t size = k * static_cast<int64_t>(kGranule);
+  for (uint32_t i = 0; i < kListLimit / 2; ++i) {
+    FreeBlock* b = t.lists[k].head;
+    t.lists[k].head = b->next;
+    --t.lists[k].count;
+    b->next = c.lists[k].head;
+    c.lists[k].head = b;
+    ++c.lists[k].count;
+    t.cached.add(-size);
+    c.cached += size;
+  }
+}
+#endif
+
+void* allocate_small(size_t bytes) {
+#if TANDEM_PLAIN_MALLOC
+  pool().objects.add(1);
+  void* p = std::aligned_alloc(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
+  if (!p) out_of_memory(bytes);
+  return p;
+#else
+  const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
+  ThreadPool& t = pool();
+  if (!t.lists[k].head) [[unlikely]] refill(t, k);
+  FreeBlock* b = t.lists[k].head;
+  t.lists[k].head = b->next;
+  --t.lists[k].count;
+  t.cached.add(-k * static_cast<int64_t>(kGranule));
+  t.objects.add(1);
+  return b;
+#endif
+}
+
+void free_small(void* p, [[maybe_unused]] size_t bytes) {
+#if TANDEM_PLAIN_MALLOC
+  pool().objects.add(-1);
+  std::free(p);
+#else
+  const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
+  ThreadPool& t = pool();
+  auto* b = static_cast<FreeBlock*>(p);
+  b->next = t.lists[k].head;
+  t.lists[k].head = b;
+  t.cached.add(k * static_cast<int64_t>(kGranule));
+  t.objects.add(-1);
+  if (++t.lists[k].count > kListLimit) [[unlikely]] spill(t, k);
+#endif
+}
+
+// Size bins: four steps an octave, so at most a fifth of a block is wasted.
+struct Bin {
+  int index;
+  size_t bytes;
+};
+Bin bin_of(size_t bytes) {
+  const int octave = std::bit_width(bytes - 1);  // bytes <= 2^octave
+  const size_t step = size_t{1} << (octave - 3);
+  const size_t rounded = (bytes + step - 1) / step * step;
+  const int quarter = static_cast<int>((rounded - (size_t{1} << (octave - 1))) / step);
+  return {octave * 4 + quarter - 1, rounded};
+}
+
+void* system_allocate(size_t bytes) {
+  const size_t align = bytes >= kHugePage ? kHugePage : kGranule;
+  void* p = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  if (p && bytes >= kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
+  return p;
+}
+
+}  // namespace
+
+namespace detail {
+
+void* allocate_object(size_t bytes) {
+  if (bytes <= kLargestSmall) return allocate_small(bytes);
+  pool().objects.add(1);
+  void* p = std::aligned_alloc(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
+  if (!p) out_of_memory(bytes);
+  return p;
+}
+
+void free_object(void* p, size_t bytes) {
+  if (bytes <= kLargestSmall) return free_small(p, bytes);
+  pool().objects.add(-1);
+  std::free(p);
+}
+
+void count_storage(int64_t bytes) {
+  ThreadPool& t = pool();
+  t.current.add(bytes);
+  if (bytes >= 0) {
+    t.allocations.add(1);
+    if (t.current.get() > t.peak.get()) t.peak.set(t.current.get());
+  }
+}
+
+void* allocate_data(size_t bytes) {
+  TANDEM_CHECK(bytes <= (size_t{1} << 46), "out of memory: a tensor of ", bytes,
+               " bytes was asked for");
+  const Bin bin = bin_of(std::max<size_t>(bytes, kGranule));
+  void* p = nullptr;
+#if !TANDEM_PLAIN_MALLOC
+  {
+    Central& c = central();
+    std::lock_guard lock(c.mutex);
+    auto& list = c.bins[bin.index];
+    if (!list.empty()) {
+      p = list.back();
+      list.pop_back();
+      c.cached_data -= static_cast<int64_t>(bin.bytes);
+    }
+  }
+#endif
+  if (!p) p = system_allocate(bin.bytes);
+  if (!p) {
+    trim();
+    p = system_allocate(bin.bytes);
+  }
+  if (!p) out_of_memory(bytes);
+  return p;
+}
+
+void free_data(void* p, [[maybe_unused]] size_t bytes) {
+#if TANDEM_PLAIN_MALLOC
+  std::free(p);
+#else
+  const Bin bin = bin_of(std::max<size_t>(bytes, kGranule));
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  c.bins[bin.index].push_back(p);
+  c.cached_data += static_cast<int64_t>(bin.bytes);
+#endif
+}
+
+}  // namespace detail
+
+Stats stats() {
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  Stats s;
+  s.current = c.retired_current;
+  s.peak = c.retired_peak;
+  s.allocations = c.retired_allocations;
+  s.objects = c.retired_objects;
+  s.cached = c.cached + c.cached_data;
+  for (const ThreadPool* t : c.threads) {
+    s.current += t->current.get();
+    s.peak += t->peak.get();
+    s.allocations += t->allocations.get();
+    s.objects += t->objects.get();
+    s.cached += t->cached.get();
+  }
+  return s;
+}
+
+void reset_peak() {
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  c.retired_peak = std::max<int64_t>(c.retired_current, 0);
+  for (ThreadPool* t : c.threads) t->peak.set(std::max<int64_t>(t->current.get(), 0));
+}
+
+void trim() {
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  for (auto& list : c.bins) {
+    for (void* p : list) std::free(p);
+    list.clear();
+    list.shrink_to_fit();
+  }
+  c.cached_data = 0;
+}
+
+}  // namespace tandem::memory

@@ -1,0 +1,303 @@
+#include "tandem/core/apply.h"
+
+#include <cstring>
+
+#include "tandem/core/node_extra.h"
+#include "tandem/core/view_chain.h"
+
+namespace tandem {
+namespace {
+
+// Arguments of one call: on the stack for ordinary ops, on the heap for cat of a hundred tensors.
+template <class T, int N = 4>
+struct Scratch {
+  explicit Scratch(size_t n) : heap_(n > N ? new T[n] : nullptr), data_(heap_ ? heap_.get() : stack_) {}
+  T* get() { return data_; }
+  T& operator[](size_t i) { return data_[i]; }
+
+ private:
+  T stack_[N];
+  std::unique_ptr<T[]> heap_;
+  T* data_;
+};
+
+[[noreturn, gnu::cold]] void undefined_argument(const OpDef& op, size_t i) {
+  TANDEM_CHECK(false, op.name, ": argument ", i, " is an undefined tensor");
+  __builtin_unreachable();
+}
+
+[[noreturn, gnu::cold]] void mixed_devices(const OpDef& op, Device a, Device b) {
+  TANDEM_CHECK(false, op.name,
+               ": Expected all tensors to be on the same device, but found at least two devices, ", a,
+               " and ", b, "! (move one with .to(device))");
+  __builtin_unreachable();
+}
+
+// Collects the input types and gives the device that they, and `self` if there is one, share. A plain
+// number goes with any device.
+Device collect_types(const OpDef& op, const TensorImpl* self, TensorArgs in,
+                     const TensorType** types) {
+  const Device* device = self ? &self->type.device : nullptr;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!in[i].impl) undefined_argument(op, i);
+    types[i] = &in[i].impl->type;
+    if (types[i]->weak) continue;
+    if (device && !(*device == types[i]->device)) mixed_devices(op, *device, types[i]->device);
+    device = &types[i]->device;
+  }
+  return device ? *device : Device();
+}
+
+bool any_wants_grad(TensorArgs in) {
+  for (const TensorArg& a : in)
+    if (a.impl->wants_grad()) return true;
+  return false;
+}
+
+[[gnu::cold]] void describe_call(Node& node, TensorArgs in) {
+  std::string text = str(node.op->name, "(");
+  for (size_t i = 0; i < in.size(); ++i) text += str(i ? ", " : "", in[i].impl->type);
+  node.need_extra().made_by = text + ")";
+}
+
+// -- Recording for backward ------------------------------------------------------------------
+// In two halves, because an in-place op overwrites one of the inputs between them.
+
+void save(Node& node, int slot, TensorImpl* t) {
+  TANDEM_CHECK(!t->inference, node.op->name,
+               ": Inference tensors cannot be saved for backward. To work around you can make a clone "
+               "to get a normal tensor and use it in autograd.");
+  retain(t);
+  node.saved()[slot] = {t, t->version()};
+}
+
+NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorImpl* overwritten) {
+  uint32_t mask = 0;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i].impl->wants_grad()) mask |= op.saves.for_input(static_cast<int>(i));
+  NodePtr node = Node::make(op, in.size(), op.outputs, mask, attrs);
+  int slot = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    TensorImpl* t = in[i].impl;
+    if (i < Saves::kMaxInputs && mask >> i & 1) {
+      if (overwritten && t->storage == overwritten->storage)
+        save(*node, slot++, Tensor(intrusive_ptr<TensorImpl>(t)).detach().clone().impl());
+      else
+        save(*node, slot++, t);
+    }
+    if (t->wants_grad()) node->inputs()[i] = t->edge;
+  }
+  if (t_mode.anomaly) describe_call(*node, in);
+  return node;
+}
+
+void finish_record(const NodePtr& node, Tensor* outputs) {
+  const OpDef& op = *node->op;
+  for (int k = 0; k < op.outputs; ++k) {
+    TensorImpl* out = outputs[k].impl();
+    node->outputs()[k] = out->type;
+    const int slot = node->saved_index(Saves::kMaxInputs + k);
+    // A copy of the handle, without the edge: the result owns the node, not the other way round.
+    if (slot >= 0) save(*node, slot, out->alias().get());
+    if (is_floating(out->type.dtype)) {
+      out->edge.node = node;
+      out->edge.index = static_cast<uint32_t>(k);
+    }
+  }
+}
+
+// -- Computing -------------------------------------------------------------------------------
+
+void run_kernel(const OpDef& op, TensorArgs in, AttrRef attrs, const Array* out) {
+  Scratch<Array> arrays(in.size());
+  for (size_t i = 0; i < in.size(); ++i) arrays[i] = in[i].impl->array();
+  op.kernel({op, arrays.get(), static_cast<int>(in.size()), out, op.outputs, attrs});
+}
+
+void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
+             const TensorType* const* types, Tensor* outputs) {
+  TensorType* out_types[8];
+  Array out[8];
+  TANDEM_ASSERT(op.outputs <= 8);
+  for (int k = 0; k < op.outputs; ++k) {
+    outputs[k] = Tensor(intrusive_ptr<TensorImpl>::adopt(TensorImpl::blank()));
+    out_types[k] = &outputs[k].impl()->type;
+    out_types[k]->device = device;
+  }
+  op.infer({op, types, static_cast<int>(in.size()), attrs, out_types});
+  for (int k = 0; k < op.outputs; ++k) {
+    outputs[k].impl()->allocate();
+    out[k] = outputs[k].impl()->array();
+  }
+  if (!device.is_meta()) run_kernel(op, in, attrs, out);
+}
+
+void compute_dynamic(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
+                     Tensor* outputs) {
+  TANDEM_CHECK(!device.is_meta(), op.name,
+               ": the shape of the result depends on values, which meta tensors do not have");
+  Scratch<Array> arrays(in.size());
+  for (size_t i = 0; i < in.size(); ++i) arrays[i] = in[i].impl->array();
+  op.dynamic({op, arrays.get(), static_cast<int>(in.size()), nullptr, op.outputs, attrs}, outputs);
+}
+
+Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorType* const* types) {
+  auto out = intrusive_ptr<TensorImpl>::adopt(TensorImpl::blank());
+  TensorType* out_type = &out->type;
+  out->type.device = in->type.device;
+  op.infer({op, types, 1, attrs, &out_type});
+  op.view({op, in->type.sizes, in->strides, out->type.sizes, attrs, out->strides, out->offset});
+  out->storage = in->storage;
+  if (in->data)
+    out->data = static_cast<char*>(in->data) + out->offset * static_cast<int64_t>(size_of(in->type.dtype));
+  out->offset += in->offset;
+  out->numel = numel_of(out->type.sizes);
+  out->contiguous = is_contiguous(out->type.sizes, out->strides);
+  out->inference = in->inference;
+  out->unversioned = in->unversioned;
+  if (!t_mode.inference) {
+    auto* step = new ViewStep;
+    step->op = &op;
+    step->attrs = AttrBox(attrs);
+    out->view = new ViewInfo;
+    out->view->version = out->version();
+    out->view->last = intrusive_ptr<ViewStep>::adopt(step);
+    if (in->view) {
+      out->view->base = in->view->base;
+      step->previous = in->view->last;
+    } else {
+      out->view->base = intrusive_ptr<TensorImpl>(in);
+    }
+  }
+  return Tensor(std::move(out));
+}
+
+// -- In place --------------------------------------------------------------------------------
+
+void check_writable(const OpDef& op, TensorImpl* self) {
+  for (size_t d = 0; d < self->strides.size(); ++d)
+    TANDEM_CHECK(self->strides[d] != 0 || self->type.sizes[d] <= 1, op.name,
+                 "_: unsupported operation: more than one element of the written-to tensor refers to a "
+                 "single memory location. Please clone() the tensor before performing the operation.");
+  if (!t_mode.inference)
+    TANDEM_CHECK(!self->inference || !t_mode.grad || !self->wants_grad(), op.name,
+                 "_: Inplace update to inference tensor outside InferenceMode is not allowed.");
+  if (!t_mode.grad) return;
+  TANDEM_CHECK(!self->requires_grad, op.name,
+               "_: a leaf Variable that requires grad is being used in an in-place operation. (update it "
+               "under NoGradGuard, or work on a clone())");
+  TANDEM_CHECK(!self->view || !self->view->base->requires_grad, op.name,
+               "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
+               "(update it under NoGradGuard, or work on a clone())");
+}
+
+void check_result_fits(const OpDef& op, const TensorType& result, const TensorType& self) {
+  TANDEM_CHECK_SHAPE(result.sizes == self.sizes, op.name, "_: output with shape ", self.sizes,
+                     " doesn't match the broadcast shape ", result.sizes);
+  TANDEM_CHECK_TYPE(can_cast(result.dtype, self.dtype), op.name, "_: result type ", result.dtype,
+                    " can't be cast to the desired output type ", self.dtype);
+}
+
+// True iff writing self element by element could change an input that is still to be read.
+bool overlaps(TensorArgs in, const TensorImpl* self) {
+  for (const TensorArg& a : in) {
+    const TensorImpl* t = a.impl;
+    if (t == self || t->storage != self->storage) continue;
+    if (t->data != self->data || !(t->strides == self->strides) ||
+        !(t->type.sizes == self->type.sizes))
+      return true;
+  }
+  return false;
+}
+
+// The base of a written view now holds what was written: its history continues from there.
+void rebase(TensorImpl* self) {
+  TensorImpl* base = self->view->base.get();
+  NodePtr node = Node::make(kViewScatter, 2, 1, 0, ViewScatterAttrs{{self->view->last}});
+  if (base->wants_grad()) node->inputs()[0] = base->edge;
+  node->inputs()[1] = self->edge;
+  node->outputs()[0] = base->type;
+  base->edge = {std::move(node), 0};
+  self->view->version = self->version();
+}
+
+void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorType& type,
+                  TensorImpl* self) {
+  if (op.writes_in_place() && type.dtype == self->type.dtype && !overlaps(in, self)) {
+    const Array out = self->array();
+    run_kernel(op, in, attrs, &out);
+    return;
+  }
+  const auto fresh = TensorImpl::make(type);
+  const Array result = fresh->array(), out = self->array();
+  run_kernel(op, in, attrs, &result);
+  kCopy.kernel({kCopy, &result, 1, &out, 1, {}});
+}
+
+}  // namespace
+
+void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
+  Scratch<const TensorType*> types(in.size());
+  const Device device = collect_types(op, nullptr, in, types.get());
+  if (op.view)
+    outputs[0] = make_view(op, in[0].impl, attrs, types.get());
+  else if (op.dynamic)
+    compute_dynamic(op, in, attrs, device, outputs);
+  else
+    compute(op, in, attrs, device, types.get(), outputs);
+  if (t_mode.grad && op.vjp && any_wants_grad(in))
+    finish_record(begin_record(op, in, attrs, nullptr), outputs);
+}
+
+Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
+  Tensor out;
+  apply(op, in, attrs, &out);
+  return out;
+}
+
+Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in, AttrRef attrs) {
+  TANDEM_CHECK(self_handle.defined(), op.name, "_: called on an undefined tensor");
+  Tensor& result = const_cast<Tensor&>(self_handle);
+  TensorImpl* self = self_handle.impl();
+  Scratch<const TensorType*> types(in.size());
+  TensorType type;
+  type.device = collect_types(op, self, in, types.get());
+  check_writable(op, self);
+  TensorType* type_out = &type;
+  op.infer({op, types.get(), static_cast<int>(in.size()), attrs, &type_out});
+  check_result_fits(op, type, self->type);
+
+  const bool has_history = t_mode.grad && self->wants_grad();
+  const bool record = t_mode.grad && op.vjp && any_wants_grad(in);
+  NodePtr node = record ? begin_record(op, in, attrs, self) : nullptr;
+  if (!self->type.device.is_meta()) write_result(op, in, attrs, type, self);
+  self->bump(op.name);
+  if (!record && !has_history) return result;
+
+  const Edge before = std::exchange(self->edge, {});
+  if (node) {
+    finish_record(node, &result);
+    if (before.node && before.node->extra && before.node->extra->retain[before.index])
+      result.retain_grad();
+  }
+  if (self->view) rebase(self);
+  return result;
+}
+
+Tensor wrapped_number(const Scalar& value) {
+  TensorImpl* t = TensorImpl::blank();
+  Tensor out(intrusive_ptr<TensorImpl>::adopt(t));
+  t->type.dtype = value.type();
+  t->allocate();
+  t->type.weak = true;
+  t->inference = false;
+  if (value.isFloatingPoint())
+    *static_cast<double*>(t->data) = value.toDouble();
+  else if (value.isBoolean())
+    *static_cast<bool*>(t->data) = value.toBool();
+  else
+    *static_cast<int64_t*>(t->data) = value.toLong();
+  return out;
+}
+
+}  // namespace tandem

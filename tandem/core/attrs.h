@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "tandem/base/small_vector.h"
+#include "tandem/core/device.h"
+#include "tandem/core/scalar.h"
+
+namespace tandem {
+
+/// Lists the fields of an attribute struct, once. Printing, hashing, equality and saving are derived.
+///
+///   struct ReduceAttrs {
+///     Dims dims;
+///     bool keepdim = false;
+///     TANDEM_FIELDS(dims, keepdim)
+///   };
+#define TANDEM_FIELDS(...)                                                         \
+  static constexpr const char* field_names() { return #__VA_ARGS__; }              \
+  auto fields() const { return std::tie(__VA_ARGS__); }                            \
+  auto fields() { return std::tie(__VA_ARGS__); }
+
+/// What the rest of the system can do with an attribute struct without knowing its type.
+struct AttrType {
+  uint32_t size;
+  uint32_t align;
+  void (*copy)(void* to, const void* from);
+  void (*destroy)(void* p);
+  bool (*equal)(const void* a, const void* b);
+  size_t (*hash)(const void* p);
+  void (*print)(std::ostream& out, const void* p);  // "dims=[0, 1], keepdim=true"
+};
+
+namespace detail {
+
+inline size_t mix(size_t h, size_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ULL + (h >> 29); }
+
+template <class T>
+size_t hash_field(const T& v) {
+  if constexpr (requires { v.begin(); v.end(); }) {
+    size_t h = 17;
+    for (const auto& e : v) h = mix(h, hash_field(e));
+    return h;
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<size_t>(v);
+  } else if constexpr (std::is_same_v<T, Scalar>) {
+    return mix(static_cast<size_t>(v.type()), std::hash<double>()(v.toDouble()));
+  } else {
+    return std::hash<T>()(v);
+  }
+}
+
+template <class T>
+void print_field(std::ostream& out, const T& v) {
+  if constexpr (std::is_same_v<T, bool>)
+    out << (v ? "true" : "false");
+  else if constexpr (std::is_same_v<T, DType>)
+    out << name_of(v);
+  else if constexpr (std::is_same_v<T, std::string>)
+    out << '"' << v << '"';
+  else if constexpr (std::is_enum_v<T> && !requires { out << v; })
+    out << static_cast<int64_t>(v);
+  else
+    out << v;
+}
+
+std::string_view nth_field_name(std::string_view names, size_t n);
+
+template <class A>
+inline constexpr AttrType attr_type_of = {
+    sizeof(A),
+    alignof(A),
+    [](void* to, const void* from) { new (to) A(*static_cast<const A*>(from)); },
+    [](void* p) { static_cast<A*>(p)->~A(); },
+    [](const void* a, const void* b) {
+      return static_cast<const A*>(a)->fields() == static_cast<const A*>(b)->fields();
+    },
+    [](const void* p) {
+      return std::apply(
+          [](const auto&... f) {
+            size_t h = 1;
+            ((h = mix(h, hash_field(f))), ...);
+            return h;
+          },
+          static_cast<const A*>(p)->fields());
+    },
+    [](std::ostream& out, const void* p) {
+      std::apply(
+          [&](const auto&... f) {
+            size_t i = 0;
+            ((out << (i ? ", " : "") << nth_field_name(A::field_names(), i) << '=',
+              print_field(out, f), ++i),
+             ...);
+          },
+          static_cast<const A*>(p)->fields());
+    },
+};
+
+}  // namespace detail
+
+/// Borrowed attributes of one call; empty for ops without any.
+struct AttrRef {
+  const void* data = nullptr;
+  const AttrType* type = nullptr;
+  AttrRef() = default;
+  AttrRef(const void* d, const AttrType* t) : data(d), type(t) {}
+  template <class A>
+    requires requires { A::field_names(); }
+  AttrRef(const A& a) : data(&a), type(&detail::attr_type_of<A>) {}
+  template <class A>
+  const A& as() const {
+    return *static_cast<const A*>(data);
+  }
+  friend bool operator==(AttrRef a, AttrRef b) {
+    return a.type == b.type && (!a.type || a.type->equal(a.data, b.data));
+  }
+};
+
+/// Owned attributes.
+class AttrBox {
+ public:
+  AttrBox() = default;
+  explicit AttrBox(AttrRef a);
+  AttrBox(const AttrBox& o) : AttrBox(o.ref()) {}
+  AttrBox(AttrBox&& o) noexcept : data_(std::exchange(o.data_, nullptr)), type_(o.type_) {}
+  AttrBox& operator=(AttrBox o) noexcept {
+    std::swap(data_, o.data_);
+    std::swap(type_, o.type_);
+    return *this;
+  }
+  ~AttrBox();
+  AttrRef ref() const { return {data_, data_ ? type_ : nullptr}; }
+
+ private:
+  void* data_ = nullptr;
+  const AttrType* type_ = nullptr;
+};
+
+}  // namespace tandem

@@ -1,0 +1,170 @@
+#include "tandem/core/graph.h"
+
+#include <bit>
+#include <cctype>
+#include <new>
+#include <unordered_map>
+
+#include "tandem/base/memory.h"
+#include "tandem/core/node_extra.h"
+
+namespace tandem {
+namespace {
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+// Nodes that lost their last reference while another was being destroyed on this thread. Freeing a
+// chain of any length thus needs no recursion.
+constinit thread_local Node* t_dead = nullptr;
+constinit thread_local bool t_burying = false;
+
+}  // namespace
+
+const OpDef kLeaf = {
+    .name = "leaf",
+    .infer = [](const InferArgs&) { TANDEM_ASSERT(false, "a leaf is not computed"); },
+};
+
+NodePtr Node::make(const OpDef& op, size_t n_inputs, size_t n_outputs, uint32_t saved_mask,
+                   AttrRef attrs) {
+  static_assert(sizeof(Node) % alignof(Edge) == 0 && alignof(TensorType) <= 8);
+  const int n_saved = std::popcount(saved_mask);
+  size_t bytes = sizeof(Node) + n_inputs * sizeof(Edge) + n_outputs * sizeof(TensorType) +
+                 n_saved * sizeof(Saved);
+  if (attrs.type) {
+    TANDEM_ASSERT(attrs.type->align <= 8);
+    bytes = round_up(bytes, 8) + attrs.type->size;
+  }
+  Node* n = new (memory::detail::allocate_object(bytes)) Node;
+  n->op = &op;
+  n->n_inputs = static_cast<uint32_t>(n_inputs);
+  n->n_outputs = static_cast<uint16_t>(n_outputs);
+  n->n_saved = static_cast<uint16_t>(n_saved);
+  n->saved_mask = saved_mask;
+  n->bytes = static_cast<uint32_t>(bytes);
+  for (size_t i = 0; i < n_inputs; ++i) new (n->inputs() + i) Edge;
+  for (size_t i = 0; i < n_outputs; ++i) new (n->outputs() + i) TensorType;
+  for (int i = 0; i < n_saved; ++i) new (n->saved() + i) Saved;
+  if (attrs.type) {
+    n->attr_type = attrs.type;
+    attrs.type->copy(const_cast<void*>(n->attrs().data), attrs.data);
+  }
+  return NodePtr::adopt(n);
+}
+
+void Node::destroy(Node* n) {
+  for (uint32_t i = 0; i < n->n_inputs; ++i) n->inputs()[i].~Edge();
+  for (uint32_t i = 0; i < n->n_outputs; ++i) n->outputs()[i].~TensorType();
+  n->release_saved();
+  if (n->attr_type) n->attr_type->destroy(const_cast<void*>(n->attrs().data));
+  delete n->extra;
+  const size_t bytes = n->bytes;
+  n->~Node();
+  memory::detail::free_object(n, bytes);
+}
+
+void release_node(Node* n) {
+  n->next_dead = t_dead;
+  t_dead = n;
+  if (t_burying) return;
+  t_burying = true;
+  while (Node* next = t_dead) {
+    t_dead = next->next_dead;
+    Node::destroy(next);
+  }
+  t_burying = false;
+}
+
+int Node::saved_index(int bit) const {
+  if (!(saved_mask >> bit & 1)) return -1;
+  return std::popcount(saved_mask & ((1u << bit) - 1));
+}
+
+void Node::release_saved() {
+  for (int i = 0; i < n_saved; ++i)
+    if (TensorImpl* t = std::exchange(saved()[i].impl, nullptr)) tandem::release(t);
+}
+
+NodeExtra& Node::need_extra() {
+  if (!extra) {
+    extra = new NodeExtra;
+    extra->grads.resize(n_outputs);
+    extra->retain.resize(n_outputs);
+  }
+  return *extra;
+}
+
+bool Node::is_leaf() const { return op == &kLeaf; }
+
+std::string Node::name() const {
+  if (extra && extra->custom) return extra->custom->name();
+  if (is_leaf()) return "AccumulateGrad";
+  std::string name;
+  bool upper = true;
+  for (const char* c = op->name; *c; ++c) {
+    if (*c == '_' || *c == '.') {
+      upper = true;
+      continue;
+    }
+    name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(*c))) : *c;
+    upper = false;
+  }
+  return name + "Backward";
+}
+
+Graph Graph::of(ArrayRef<Tensor> results) {
+  Graph g;
+  // 0: seen, its inputs not all placed yet; 1: placed.
+  std::unordered_map<Node*, int> state;
+  std::vector<std::pair<Node*, uint32_t>> stack;
+  for (const Tensor& t : results) {
+    if (!t.defined() || !t.requires_grad()) continue;
+    g.outputs.push_back(t.impl()->edge);
+    if (state.try_emplace(t.impl()->edge.node.get(), 0).second)
+      stack.emplace_back(t.impl()->edge.node.get(), 0);
+    while (!stack.empty()) {
+      auto& [node, next] = stack.back();
+      if (next == node->n_inputs) {
+        g.nodes.push_back(NodePtr(node));
+        stack.pop_back();
+        continue;
+      }
+      Node* from = node->inputs()[next++].node.get();
+      if (from && state.try_emplace(from, 0).second) stack.emplace_back(from, 0);
+    }
+  }
+  return g;
+}
+
+std::string Graph::str() const {
+  std::ostringstream out;
+  std::unordered_map<const Node*, size_t> number;
+  for (const NodePtr& n : nodes) number.emplace(n.get(), number.size());
+  auto name = [&](const Edge& e) {
+    if (!e.node) return std::string("_");
+    std::string s = "%" + std::to_string(number.at(e.node.get()));
+    if (e.node->n_outputs > 1) s += "." + std::to_string(e.index);
+    return s;
+  };
+  for (const NodePtr& n : nodes) {
+    out << '%' << number.at(n.get()) << " = " << n->op->name << '(';
+    for (uint32_t i = 0; i < n->n_inputs; ++i) out << (i ? ", " : "") << name(n->inputs()[i]);
+    out << ')';
+    if (AttrRef a = n->attrs(); a.type) {
+      out << " {";
+      a.type->print(out, a.data);
+      out << '}';
+    }
+    out << " : ";
+    for (uint32_t i = 0; i < n->n_outputs; ++i) out << (i ? ", " : "") << n->outputs()[i];
+    out << '\n';
+  }
+  out << "return ";
+  for (size_t i = 0; i < outputs.size(); ++i) out << (i ? ", " : "") << name(outputs[i]);
+  out << '\n';
+  return out.str();
+}
+
+std::ostream& operator<<(std::ostream& out, const Graph& g) { return out << g.str(); }
+
+}  // namespace tandem

@@ -1,0 +1,152 @@
+#pragma once
+
+#include "tandem/core/attrs.h"
+#include "tandem/core/shape.h"
+#include "tandem/core/type.h"
+
+namespace tandem {
+
+class Tensor;
+struct TensorImpl;
+struct Node;
+struct OpDef;
+enum class MapFn : uint16_t;
+
+/// Which values the gradient by input i reads. Bit j stands for input j, bit 24+k for output k.
+///
+/// A value is kept alive for backward only if some input that needs a gradient asks for it.
+struct Saves {
+  static constexpr int kMaxInputs = 24;
+  static constexpr uint32_t in(int j) { return 1u << j; }
+  static constexpr uint32_t out(int k) { return 1u << (kMaxInputs + k); }
+
+  uint32_t by_input[4] = {0, 0, 0, 0};  // input 3 and all later ones share the last entry
+  uint32_t for_input(int i) const { return by_input[i < 3 ? i : 3]; }
+
+  static constexpr Saves none() { return {}; }
+  /// The gradient by every input reads output k.
+  static constexpr Saves output(int k = 0) { return all(out(k)); }
+  /// The gradient by every input reads the given values.
+  static constexpr Saves all(uint32_t what) { return {{what, what, what, what}}; }
+  /// Entry i: what the gradient by input i reads.
+  static constexpr Saves each(uint32_t a, uint32_t b = 0, uint32_t c = 0, uint32_t rest = 0) {
+    return {{a, b, c, rest}};
+  }
+};
+
+/// From the types of the inputs to those of the outputs. The one place where a user's mistake about
+/// shapes and dtypes is found.
+struct InferArgs {
+  const OpDef& op;
+  const TensorType* const* inputs;
+  int n_inputs;
+  AttrRef attr_ref;
+  TensorType* const* outputs;  // device is already filled in
+
+  const TensorType& in(int i = 0) const { return *inputs[i]; }
+  TensorType& out(int i = 0) const { return *outputs[i]; }
+  template <class A>
+  const A& attrs() const {
+    return attr_ref.as<A>();
+  }
+};
+
+struct KernelArgs {
+  const OpDef& op;
+  const Array* inputs;
+  int n_inputs;
+  const Array* outputs;
+  int n_outputs;
+  AttrRef attr_ref;
+
+  const Array& in(int i = 0) const { return inputs[i]; }
+  const Array& out(int i = 0) const { return outputs[i]; }
+  template <class A>
+  const A& attrs() const {
+    return attr_ref.as<A>();
+  }
+};
+
+/// How a view lies in the memory of what it views. `sizes` of the result come from infer.
+struct ViewArgs {
+  const OpDef& op;
+  IntArrayRef in_sizes;
+  IntArrayRef in_strides;
+  IntArrayRef out_sizes;
+  AttrRef attr_ref;
+  Dims& strides;    // to be filled in
+  int64_t& offset;  // elements beyond the input's first; starts as 0
+
+  template <class A>
+  const A& attrs() const {
+    return attr_ref.as<A>();
+  }
+};
+
+using Grads = SmallVector<Tensor, 3>;
+
+/// What a gradient rule sees. Values are unpacked on demand and only if `saves` names them.
+struct VjpArgs {
+  const Node& node;
+  const Tensor* grads;   // one for each output; undefined where nothing flowed back
+  const bool* needed;    // which inputs want a gradient
+
+  /// The gradient by output i.
+  const Tensor& grad(int i = 0) const;
+  bool has_grad(int i) const;
+  /// Like grad, with zeros where nothing flowed back.
+  Tensor grad_or_zeros(int i) const;
+  Tensor input(int i = 0) const;
+  Tensor output(int i = 0) const;
+  bool needs(int i) const { return needed[i]; }
+  int n_inputs() const;
+  /// Type of input i; only for inputs that need a gradient.
+  const TensorType& input_type(int i = 0) const;
+  const TensorType& output_type(int i = 0) const;
+  AttrRef attr_ref() const;
+  template <class A>
+  const A& attrs() const {
+    return attr_ref().template as<A>();
+  }
+};
+
+/// An op: what it computes, how it is differentiated, how it may be fused. A constant; ops are
+/// told apart by address.
+struct OpDef {
+  const char* name;
+  void (*infer)(const InferArgs&);
+  void (*kernel)(const KernelArgs&) = nullptr;
+  /// Set for ops whose result shares its input's memory; they have no kernel.
+  void (*view)(const ViewArgs&) = nullptr;
+  /// Set for ops whose output shapes depend on values: makes the outputs itself.
+  void (*dynamic)(const KernelArgs&, Tensor* outputs) = nullptr;
+  Saves saves = {};
+  /// One gradient for each input (undefined: none). Null: not differentiable.
+  Grads (*vjp)(const VjpArgs&) = nullptr;
+  int outputs = 1;
+  /// The scalar formula of a pointwise op; the fuser reads it.
+  MapFn map = MapFn{0};
+  /// True iff the kernel may write over an input that has the output's exact layout and handles any
+  /// output strides. Always so for pointwise ops.
+  bool inplace = false;
+  /// True iff the result depends on more than the inputs (random numbers).
+  bool impure = false;
+
+  constexpr bool is_view() const { return view != nullptr; }
+  constexpr bool writes_in_place() const { return inplace || map != MapFn{0}; }
+};
+
+/// Every op defined with TANDEM_OP, in no particular order: for tests, tools and readers of graphs.
+ArrayRef<const OpDef*> all_ops();
+/// The op of that name; null if there is none.
+const OpDef* find_op(std::string_view name);
+
+}  // namespace tandem
+
+/// Defines an op and enters it in the list that all_ops() gives, without a static constructor:
+///   TANDEM_OP(kTanh) = {.name = "tanh", ...};
+#define TANDEM_OP(variable)                                                       \
+  extern const ::tandem::OpDef variable;                                          \
+  [[gnu::section("tandem_ops"), gnu::used]] static const ::tandem::OpDef* const   \
+      variable##_entry = &variable;                                               \
+  constinit const ::tandem::OpDef variable

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "tandem/base/intrusive_ptr.h"
+#include "tandem/core/device.h"
+
+namespace tandem {
+
+/// A counted block of memory that one or more tensors look into.
+struct Storage {
+  std::atomic<uint32_t> refs{1};
+  /// Counts in-place writes; what autograd saved is valid only at the version it was saved at.
+  std::atomic<uint32_t> version{0};
+  void* data = nullptr;
+  int64_t nbytes = 0;
+  /// The op that wrote last in place, for error messages; a string literal.
+  std::atomic<const char*> last_writer{nullptr};
+  Device device;
+  enum class Kind : uint8_t { kInline, kBlock, kForeign, kMeta } kind = Kind::kInline;
+  std::function<void(void*)>* deleter = nullptr;  // only for foreign memory
+
+  static intrusive_ptr<Storage> make(int64_t nbytes, Device device);
+  /// Memory owned by someone else; `deleter` runs when the last tensor is gone.
+  static intrusive_ptr<Storage> foreign(void* data, int64_t nbytes,
+                                        std::function<void(void*)> deleter);
+  void bump(const char* writer) {
+    version.fetch_add(1, std::memory_order_relaxed);
+    last_writer.store(writer, std::memory_order_relaxed);
+  }
+  static void destroy(Storage* s);
+};
+
+inline void retain(Storage* s) { s->refs.fetch_add(1, std::memory_order_relaxed); }
+inline void release(Storage* s) {
+  // Whoever holds the only reference may skip the locked decrement.
+  if (s->refs.load(std::memory_order_acquire) == 1 ||
+      s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    Storage::destroy(s);
+}
+
+}  // namespace tandem

@@ -1,0 +1,275 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tandem/core/accessor.h"
+#include "tandem/core/mode.h"
+#include "tandem/core/scalar.h"
+#include "tandem/core/tensor_impl.h"
+#include "tandem/core/tensor_options.h"
+
+namespace tandem {
+
+class Tensor;
+class Generator;
+using TensorList = ArrayRef<Tensor>;
+using OptionalIntArrayRef = std::optional<IntArrayRef>;
+using variable_list = std::vector<Tensor>;
+
+namespace indexing {
+struct TensorIndex;
+}
+
+/// An n-dimensional array, by reference: copying a Tensor shares its values.
+///
+/// Methods are declared here and defined beside the op they call, in tandem/ops. As in LibTorch they
+/// are const, in-place forms too: const says that the handle does not change, not the values.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(intrusive_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  // Assigning to a temporary means writing into what it views: x[0] = y; x.index({...}) = 3.
+  Tensor& operator=(const Tensor& o) & = default;
+  Tensor& operator=(Tensor&& o) & noexcept = default;
+  Tensor& operator=(const Tensor& o) &&;
+  Tensor& operator=(Tensor&& o) &&;
+  Tensor& operator=(const Scalar& v) &&;
+
+  // -- identity -------------------------------------------------------------------------------
+  bool defined() const { return static_cast<bool>(impl_); }
+  void reset() { impl_.reset(); }
+  bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
+  size_t use_count() const { return impl_ ? impl_->refs.load(std::memory_order_relaxed) : 0; }
+  TensorImpl* impl() const { return impl_.get(); }
+  TensorImpl* unsafeGetTensorImpl() const { return impl_.get(); }
+  const intrusive_ptr<TensorImpl>& impl_ptr() const { return impl_; }
+
+  // -- type and layout ------------------------------------------------------------------------
+  const TensorType& type_of() const { return checked().type; }
+  int64_t dim() const { return checked().type.dim(); }
+  int64_t ndimension() const { return dim(); }
+  IntArrayRef sizes() const { return checked().type.sizes; }
+  IntArrayRef strides() const { return checked().strides; }
+  int64_t size(int64_t d) const;
+  int64_t stride(int64_t d) const;
+  int64_t numel() const { return checked().numel; }
+  DType scalar_type() const { return checked().type.dtype; }
+  DType dtype() const { return checked().type.dtype; }
+  Device device() const { return checked().type.device; }
+  Layout layout() const { return kStrided; }
+  TensorOptions options() const;
+  size_t element_size() const { return size_of(dtype()); }
+  size_t itemsize() const { return size_of(dtype()); }
+  size_t nbytes() const { return static_cast<size_t>(numel()) * itemsize(); }
+  bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
+  bool is_non_overlapping_and_dense() const;
+  int64_t storage_offset() const { return checked().offset; }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_cuda() const { return device().is_cuda(); }
+  bool is_meta() const { return device().is_meta(); }
+  bool is_sparse() const { return false; }
+  bool is_quantized() const { return false; }
+  bool is_complex() const { return false; }
+  bool is_floating_point() const { return is_floating(dtype()); }
+  bool is_signed() const { return dtype() != kByte && dtype() != kBool; }
+  bool is_nonzero() const;
+  bool has_storage() const { return defined() && impl_->storage; }
+  bool is_alias_of(const Tensor& o) const { return checked().storage == o.checked().storage; }
+  bool is_set_to(const Tensor& o) const;
+  std::string toString() const;
+
+  // -- values ---------------------------------------------------------------------------------
+  void* data_ptr() const;
+  const void* const_data_ptr() const { return data_ptr(); }
+  void* mutable_data_ptr() const { return data_ptr(); }
+  /// The first value; the dtype must be T's.
+  template <class T>
+  T* data_ptr() const {
+    expect_dtype(dtype_v<T>);
+    return static_cast<T*>(data_ptr());
+  }
+  template <class T>
+  const T* const_data_ptr() const {
+    return data_ptr<std::remove_const_t<T>>();
+  }
+  template <class T>
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
+  template <class T>
+  T* data() const {
+    return data_ptr<T>();
+  }
+  /// Element access with N indices: auto a = x.accessor<float, 2>(); a[i][j] = 1.
+  template <class T, size_t N>
+  TensorAccessor<T, N> accessor() const& {
+    static_assert(N > 0, "accessor is for tensors with dimensions; use data_ptr or item for 0-d");
+    expect_dtype(dtype_v<T>);
+    expect_dim(N);
+    return {static_cast<T*>(data_ptr()), sizes().data(), strides().data()};
+  }
+  template <class T, size_t N>
+  TensorAccessor<T, N> accessor() && = delete;
+  /// The value of a tensor with one element.
+  Scalar item() const;
+  template <class T>
+  T item() const {
+    return item().to<T>();
+  }
+
+  // -- gradients ------------------------------------------------------------------------------
+  bool requires_grad() const { return checked().wants_grad(); }
+  const Tensor& set_requires_grad(bool on) const;
+  Tensor& requires_grad_(bool on = true) const;
+  bool is_leaf() const { return checked().is_leaf(); }
+  /// The gradient so far; undefined before any backward.
+  const Tensor& grad() const;
+  Tensor& mutable_grad() const;
+  NodePtr grad_fn() const;
+  uint32_t output_nr() const { return checked().edge.index; }
+  int64_t _version() const;
+  bool is_inference() const { return checked().inference; }
+  bool is_view() const { return checked().view != nullptr; }
+  /// The tensor that this one is a view of.
+  Tensor _base() const;
+  void retain_grad() const;
+  bool retains_grad() const;
+  /// Calls hook with the gradient when backward gets here; what it returns replaces the gradient.
+  /// Gives a number for remove_hook.
+  template <class F>
+  unsigned register_hook(F hook) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Tensor>>)
+      return add_hook([hook = std::move(hook)](const Tensor& g) mutable {
+        hook(g);
+        return Tensor();
+      });
+    else
+      return add_hook(std::move(hook));
+  }
+  void remove_hook(unsigned number) const;
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
+                bool create_graph = false,
+                std::optional<TensorList> inputs = std::nullopt) const;
+  /// The same values without their history.
+  Tensor detach() const;
+  Tensor& detach_() const;
+  /// Like detach, and in-place writes to the result are hidden from autograd.
+  Tensor data() const;
+  Tensor variable_data() const { return data(); }
+  Tensor tensor_data() const { return data(); }
+  void set_data(const Tensor& source) const;
+
+  // -- copies and conversions (ops/copy.cpp) ----------------------------------------------------
+  Tensor clone(std::optional<MemoryFormat> f = std::nullopt) const;
+  Tensor contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
+  Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
+  Tensor to(DType t, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> f = std::nullopt) const;
+  Tensor to(Device d, DType t, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> f = std::nullopt) const;
+  Tensor to(const TensorOptions& o, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> f = std::nullopt) const;
+  Tensor to(const Tensor& like, bool non_blocking = false, bool copy = false,
+            std::optional<MemoryFormat> f = std::nullopt) const;
+  Tensor toType(DType t) const { return to(t); }
+  Tensor type(DType t) const { return to(t); }
+  Tensor type_as(const Tensor& o) const { return to(o.options()); }
+  Tensor cpu() const { return to(Device(kCPU)); }
+  Tensor cuda() const { return to(Device(kCUDA)); }
+  Tensor& fill_(const Scalar& v) const;
+  Tensor& fill_(const Tensor& v) const;
+  Tensor& zero_() const;
+  Tensor new_empty(IntArrayRef size, const TensorOptions& o = {}) const;
+  Tensor new_full(IntArrayRef size, const Scalar& v, const TensorOptions& o = {}) const;
+  Tensor new_zeros(IntArrayRef size, const TensorOptions& o = {}) const;
+  Tensor new_ones(IntArrayRef size, const TensorOptions& o = {}) const;
+  Tensor new_tensor(const Tensor& values, const TensorOptions& o = {}) const;
+  Tensor& resize_(IntArrayRef size) const;
+  Tensor& set_(const Tensor& source) const;
+
+  // -- views and shapes (ops/view.cpp) ----------------------------------------------------------
+  Tensor view(IntArrayRef size) const;
+  Tensor view(DType t) const;
+  Tensor view_as(const Tensor& o) const { return view(o.sizes()); }
+  Tensor reshape(IntArrayRef size) const;
+  Tensor reshape_as(const Tensor& o) const { return reshape(o.sizes()); }
+  Tensor transpose(int64_t a, int64_t b) const;
+  Tensor swapaxes(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor swapdims(int64_t a, int64_t b) const { return transpose(a, b); }
+  Tensor permute(IntArrayRef dims) const;
+  Tensor t() const;
+  Tensor mT() const;
+  Tensor mH() const { return mT(); }
+  Tensor numpy_T() const;
+  Tensor T() const { return numpy_T(); }
+  Tensor squeeze() const;
+  Tensor squeeze(int64_t dim) const;
+  Tensor unsqueeze(int64_t dim) const;
+  Tensor expand(IntArrayRef size, bool implicit = false) const;
+  Tensor expand_as(const Tensor& o) const { return expand(o.sizes()); }
+  Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
+  Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  Tensor select(int64_t dim, int64_t index) const;
+  Tensor slice(int64_t dim = 0, std::optional<int64_t> start = std::nullopt,
+               std::optional<int64_t> end = std::nullopt, int64_t step = 1) const;
+  Tensor unfold(int64_t dim, int64_t size, int64_t step) const;
+  Tensor as_strided(IntArrayRef size, IntArrayRef stride,
+                    std::optional<int64_t> offset = std::nullopt) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
+  std::vector<Tensor> split(int64_t size, int64_t dim = 0) const;
+  std::vector<Tensor> split(IntArrayRef sizes, int64_t dim = 0) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  std::vector<Tensor> unbind(int64_t dim = 0) const;
+  Tensor flatten(int64_t start = 0, int64_t end = -1) const;
+  Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
+  Tensor ravel() const { return flatten(); }
+  Tensor movedim(IntArrayRef from, IntArrayRef to) const;
+  Tensor movedim(int64_t from, int64_t to) const;
+  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
+  Tensor alias() const;
+  Tensor sum_to_size(IntArrayRef size) const;
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(int64_t dim) const;
+  Tensor& unsqueeze_(int64_t dim) const;
+  Tensor& t_() const;
+  Tensor& transpose_(int64_t a, int64_t b) const;
+
+  // -- pointwise (ops/unary.cpp, binary.cpp, compare.cpp, activation.cpp, ternary.cpp) ----------
+
+  // -- reductions, scans, sorting (ops/reduction.cpp, scan.cpp, sort.cpp) -----------------------
+
+  // -- indexing, gather and scatter (ops/indexing.cpp, gather.cpp) ------------------------------
+  /// x[2]: one slice of the first dimension, a view.
+  Tensor operator[](int64_t index) const { return select(0, index); }
+
+  // -- products and linear algebra (ops/matmul.cpp, linalg.cpp) ---------------------------------
+
+  // -- random (ops/random.cpp) ------------------------------------------------------------------
+
+ private:
+  TensorImpl& checked() const {
+    if (!impl_) [[unlikely]] fail_undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void fail_undefined();
+  void expect_dtype(DType t) const;
+  void expect_dim(size_t n) const;
+  unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;
+
+  intrusive_ptr<TensorImpl> impl_;
+};
+
+/// Values, shape and dtype; long tensors abridged.
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
+
+}  // namespace tandem

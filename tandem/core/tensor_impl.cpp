@@ -1,0 +1,145 @@
+#include "tandem/core/tensor_impl.h"
+
+#include <new>
+
+#include "tandem/base/memory.h"
+#include "tandem/core/apply.h"
+#include "tandem/core/view_chain.h"
+
+namespace tandem {
+
+constinit thread_local Mode t_mode{};
+
+void release(ViewStep* s) {
+  // Chains are as long as views are nested, which may be long in a loop: no recursion.
+  while (s && s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    ViewStep* previous = s->previous.detach();
+    delete s;
+    s = previous;
+  }
+}
+
+TensorImpl* TensorImpl::blank() {
+  return new (memory::detail::allocate_object(sizeof(TensorImpl))) TensorImpl;
+}
+
+void TensorImpl::allocate() {
+  numel = numel_of(type.sizes);
+  strides = contiguous_strides(type.sizes);
+  contiguous = true;
+  inference = t_mode.inference;
+  storage = Storage::make(numel * static_cast<int64_t>(size_of(type.dtype)), type.device);
+  data = storage->data;
+}
+
+intrusive_ptr<TensorImpl> TensorImpl::make(const TensorType& type) {
+  auto t = intrusive_ptr<TensorImpl>::adopt(blank());
+  t->type = type;
+  t->type.weak = false;
+  t->allocate();
+  return t;
+}
+
+intrusive_ptr<TensorImpl> TensorImpl::alias() const {
+  auto t = intrusive_ptr<TensorImpl>::adopt(blank());
+  t->contiguous = contiguous;
+  t->inference = inference;
+  t->type = type;
+  t->strides = strides;
+  t->numel = numel;
+  t->offset = offset;
+  t->storage = storage;
+  t->data = data;
+  return t;
+}
+
+void TensorImpl::destroy(TensorImpl* t) {
+  delete t->view;
+  t->~TensorImpl();
+  memory::detail::free_object(t, sizeof(TensorImpl));
+}
+
+void TensorImpl::refresh_view() {
+  view->version = version();
+  if (requires_grad) return;
+  if (!view->base->wants_grad()) {
+    edge = {};
+    return;
+  }
+  AutoGradMode with_grad(true);
+  edge = ViewChain{view->last}.apply_to(Tensor(view->base)).impl()->edge;
+}
+
+Node& TensorImpl::leaf_node() {
+  if (!edge.node) {
+    edge.node = Node::make(kLeaf, 0, 1, 0, {});
+    edge.node->outputs()[0] = type;
+    edge.index = 0;
+  }
+  return *edge.node;
+}
+
+// -- chains of views --------------------------------------------------------------------------
+
+std::vector<const ViewStep*> ViewChain::steps() const {
+  std::vector<const ViewStep*> all;
+  for (const ViewStep* s = last.get(); s; s = s->previous.get()) all.push_back(s);
+  return {all.rbegin(), all.rend()};
+}
+
+Tensor ViewChain::apply_to(const Tensor& base) const {
+  Tensor t = base;
+  for (const ViewStep* s : steps()) t = apply(*s->op, {t}, s->attrs.ref());
+  return t;
+}
+
+void ViewChain::locate(const TensorType& base, IntArrayRef base_strides, Dims& sizes,
+                       Dims& strides, int64_t& offset) const {
+  TensorType at = base;
+  strides = base_strides;
+  offset = 0;
+  for (const ViewStep* s : steps()) {
+    TensorType next;
+    next.device = at.device;
+    const TensorType* in = &at;
+    TensorType* out = &next;
+    s->op->infer({*s->op, &in, 1, s->attrs.ref(), &out});
+    Dims next_strides;
+    int64_t step = 0;
+    s->op->view({*s->op, at.sizes, strides, next.sizes, s->attrs.ref(), next_strides, step});
+    strides = next_strides;
+    offset += step;
+    at = next;
+  }
+  sizes = at.sizes;
+}
+
+bool operator==(const ViewChain& a, const ViewChain& b) {
+  const ViewStep *x = a.last.get(), *y = b.last.get();
+  for (; x && y && x != y; x = x->previous.get(), y = y->previous.get())
+    if (x->op != y->op || !(x->attrs.ref() == y->attrs.ref())) return false;
+  return x == y;
+}
+
+std::ostream& operator<<(std::ostream& out, const ViewChain& c) {
+  out << '[';
+  bool first = true;
+  for (const ViewStep* s : c.steps()) {
+    out << (first ? "" : ", ") << s->op->name << '(';
+    if (AttrRef a = s->attrs.ref(); a.type) a.type->print(out, a.data);
+    out << ')';
+    first = false;
+  }
+  return out << ']';
+}
+
+}  // namespace tandem
+
+size_t std::hash<tandem::ViewChain>::operator()(const tandem::ViewChain& c) const {
+  size_t h = 3;
+  for (const tandem::ViewStep* s : c.steps()) {
+    h = tandem::detail::mix(h, std::hash<const void*>()(s->op));
+    if (tandem::AttrRef a = s->attrs.ref(); a.type) h = tandem::detail::mix(h, a.type->hash(a.data));
+  }
+  return h;
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tandem/base/small_vector.h"
+#include "tandem/core/device.h"
+#include "tandem/core/dtype.h"
+#include "tandem/core/scalar.h"
+
+namespace tandem {
+
+/// What is known of a value before it is computed.
+struct TensorType {
+  Dims sizes;
+  DType dtype = DType::Undefined;
+  Device device;
+  bool weak = false;  // True iff it stands for a C++ number, which never widens a tensor's dtype.
+
+  int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
+  friend bool operator==(const TensorType& a, const TensorType& b) {
+    return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes;
+  }
+};
+/// "float32 [2, 3]"
+std::ostream& operator<<(std::ostream& out, const TensorType& t);
+
+/// Collects operands and says which dtype their result has, by LibTorch's rules: tensors with
+/// dimensions decide first, then 0-d tensors, then plain numbers.
+class Promotion {
+ public:
+  void add(const TensorType& t) {
+    DType& slot = t.weak ? number_ : t.sizes.empty() ? scalar_ : array_;
+    const DType d = t.weak && is_floating(t.dtype) ? get_default_dtype() : t.dtype;
+    slot = promote_types(slot, d);
+  }
+  DType result() const;
+
+ private:
+  DType array_ = DType::Undefined, scalar_ = DType::Undefined, number_ = DType::Undefined;
+};
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+
+#include "tandem/core/tensor_impl.h"
+
+namespace tandem {
+
+/// The view ops that lead from a base to a view, as an attribute.
+struct ViewChain {
+  intrusive_ptr<ViewStep> last;
+
+  std::vector<const ViewStep*> steps() const;  // in order of application
+  /// The view of `base` that the steps describe.
+  Tensor apply_to(const Tensor& base) const;
+  /// The same for a plain block of memory: fills in where the view lies.
+  void locate(const TensorType& base, IntArrayRef base_strides, Dims& sizes, Dims& strides,
+              int64_t& offset) const;
+  friend bool operator==(const ViewChain& a, const ViewChain& b);
+  friend std::ostream& operator<<(std::ostream& out, const ViewChain& c);
+};
+
+struct ViewScatterAttrs {
+  ViewChain chain;
+  TANDEM_FIELDS(chain)
+};
+
+/// A copy of the first input in which the part that `chain` views is replaced by the second. What an
+/// in-place write through a view means for the base.
+extern const OpDef kViewScatter;
+
+}  // namespace tandem
+
+template <>
+struct std::hash<tandem::ViewChain> {
+  size_t operator()(const tandem::ViewChain& c) const;
+};
