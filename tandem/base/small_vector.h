@@ -75,7 +75,7 @@ class SmallVector {
     destroy(0, size_);
     size_ = 0;
   }
-  void resize(size_t n, const T& value = T()) {
+  void resize(size_t n, T value = T()) {
     if (n < size_) {
       destroy(n, size_);
     } else {
@@ -90,7 +90,11 @@ class SmallVector {
   }
   template <class... Args>
   T& emplace_back(Args&&... args) {
-    if (size_ == capacity_) grow(size_ + 1);
+    // Made before growing: the arguments may refer to an element of this vector.
+    if (size_ == capacity_) {
+      push_back(T(std::forward<Args>(args)...));
+      return back();
+    }
     return *new (data_ + size_++) T(std::forward<Args>(args)...);
   }
   void pop_back() { data_[--size_].~T(); }

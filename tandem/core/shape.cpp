@@ -22,20 +22,22 @@ Dims contiguous_strides(IntArrayRef sizes) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    // An empty tensor may have extents whose product overflows; its strides are never followed.
+    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step)) step = 1;
   }
   return strides;
 }
 
 bool is_contiguous(IntArrayRef sizes, IntArrayRef strides) {
   int64_t step = 1;
+  bool in_order = true;
   for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
-    if (sizes[i] == 1) continue;
-    if (strides[i] != step) return false;
-    step *= sizes[i];
+    if (sizes[i] == 0) return true;  // whatever the strides of the other dimensions are
+    if (sizes[i] == 1 || !in_order) continue;
+    // Only an empty tensor's product can overflow.
+    in_order = strides[i] == step && !__builtin_mul_overflow(step, sizes[i], &step);
   }
-  return true;
+  return in_order;
 }
 
 Dims broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {

@@ -154,8 +154,8 @@ TEST(NumThreads, MustBePositive) {
       set_num_threads(n);
       FAIL() << "accepted " << n;
     } catch (const Error& e) {
-      EXPECT_EQ(e.msg(), "set_num_threads: expected a positive number of threads, got " +
-                             std::to_string(n));
+      EXPECT_EQ(e.msg(),
+                "set_num_threads: expected a positive number of threads, got " + std::to_string(n));
     }
   }
   EXPECT_EQ(get_num_threads(), before);
