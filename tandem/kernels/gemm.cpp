@@ -1,0 +1,225 @@
+// Chooses how a matrix product is computed, and the entry points for raw pointers.
+#include <algorithm>
+#include <memory>
+
+#include "tandem/base/deterministic.h"
+#include "tandem/base/error.h"
+#include "tandem/base/parallel.h"
+#include "tandem/kernels/gemm_impl.h"
+#include "tandem/kernels/matmul.h"
+
+// oneDNN's threads are those of an uninstrumented libgomp: the thread sanitizer would see races.
+#ifndef TANDEM_THREAD_SANITIZER
+#define TANDEM_GEMM_DNNL 1
+#include <dnnl.h>
+#include <omp.h>
+#endif
+
+namespace tandem::kernels::detail {
+namespace {
+
+// Multiplications up to which packing does not pay (measured by bench/matmul).
+constexpr int64_t kSmall = 64 * 64 * 32;
+// Elements of a matrix that a thread should at least read in a product with a vector.
+constexpr int64_t kVectorGrain = 32768;
+
+/// True if the product was done: one of the operands is a vector.
+template <class T>
+bool vector_product(const GemmArgs<T>& g) {
+  if (g.m != 1 && g.n != 1) return false;
+  if (g.m * g.n * g.k <= kVectorGrain) {
+    small_gemm(g);
+    return true;
+  }
+  if (g.m == 1 && g.n == 1 && g.a_col == 1 && g.b_row == 1) {
+    const T sum = g.alpha * dot_product(g.k, g.a, g.b);
+    *g.c = g.beta == T(0) ? sum : sum + g.beta * *g.c;
+    return true;
+  }
+  if (g.n == 1 && g.a_col == 1 && g.b_row == 1) {
+    gemv_dots(g.m, g.k, g.a, g.a_row, g.b, g.c, g.ldc, g.alpha, g.beta);
+    return true;
+  }
+  if (g.m == 1 && g.a_col == 1 && g.b_row == 1) {
+    gemv_dots(g.n, g.k, g.b, g.b_col, g.a, g.c, 1, g.alpha, g.beta);
+    return true;
+  }
+  const bool by_row = g.m == 1 && g.b_col == 1 && g.n >= 64;
+  const bool by_column = g.n == 1 && g.a_row == 1 && g.ldc == 1 && g.m >= 64;
+  if (!by_row && !by_column) return false;
+  const int64_t length = by_row ? g.n : g.m;
+  const int64_t grain = (std::max<int64_t>(64, kVectorGrain / g.k) + 63) / 64 * 64;
+  parallel_for(0, length, grain, [&](int64_t begin, int64_t end) {
+    GemmArgs<T> part = g;
+    part.c += begin;
+    if (by_row) {
+      part.b += begin;
+      part.n = end - begin;
+    } else {
+      part.a += begin;
+      part.m = end - begin;
+    }
+    small_gemm(part);
+  });
+  return true;
+}
+
+#ifdef TANDEM_GEMM_DNNL
+/// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
+bool dnnl_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, char* trans, int64_t* ld) {
+  if ((col == 1 || cols == 1) && (row >= cols || rows == 1)) {
+    *trans = 'N';
+    *ld = rows == 1 ? cols : row;
+    return true;
+  }
+  if ((row == 1 || rows == 1) && (col >= rows || cols == 1)) {
+    *trans = 'T';
+    *ld = cols == 1 ? rows : col;
+    return true;
+  }
+  return false;
+}
+
+bool dnnl_product(const GemmArgs<float>& g) {
+  if (deterministic_algorithms()) return false;
+  char ta, tb;
+  int64_t lda, ldb;
+  if (!dnnl_layout(g.m, g.k, g.a_row, g.a_col, &ta, &lda)) return false;
+  if (!dnnl_layout(g.k, g.n, g.b_row, g.b_col, &tb, &ldb)) return false;
+  // OpenMP keeps the number of threads for each user thread apart; ours holds for the process.
+  if (omp_get_max_threads() != get_num_threads()) omp_set_num_threads(get_num_threads());
+  const dnnl_status_t status = dnnl_sgemm(ta, tb, g.m, g.n, g.k, g.alpha, g.a, lda, g.b, ldb,
+                                          g.beta, g.c, std::max(g.ldc, g.n));
+  TANDEM_ASSERT(status == dnnl_success, "dnnl_sgemm returned ", static_cast<int>(status));
+  return true;
+}
+#else
+bool dnnl_product(const GemmArgs<float>&) { return false; }
+#endif
+bool dnnl_product(const GemmArgs<double>&) { return false; }
+
+/// C = beta * C.
+template <class T>
+void scale(const GemmArgs<T>& g, double beta) {
+  for (int64_t i = 0; i < g.m; ++i) {
+    T* c = g.c + i * g.ldc;
+    if (beta == 0)
+      std::fill_n(c, g.n, T(0));
+    else if (beta != 1)
+      for (int64_t j = 0; j < g.n; ++j) c[j] = static_cast<T>(beta * static_cast<double>(c[j]));
+  }
+}
+
+template <class T>
+void float_gemm(const GemmArgs<T>& g) {
+  if (vector_product(g)) return;
+  if (g.m * g.n * g.k <= kSmall && fits_small(g)) return small_gemm(g);
+  if (dnnl_product(g)) return;
+  packed_gemm(g);
+}
+
+/// A 16-bit operand as contiguous float32.
+template <class T>
+std::unique_ptr<float[]> widen(const T* x, int64_t rows, int64_t cols, int64_t row, int64_t col) {
+  std::unique_ptr<float[]> out(new float[rows * cols]);
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = 0; j < cols; ++j)
+        out[i * cols + j] = static_cast<float>(x[i * row + j * col]);
+  });
+  return out;
+}
+
+template <class T>
+void half_gemm(const GemmArgs<T>& g, double alpha, double beta) {
+  const auto a = widen(g.a, g.m, g.k, g.a_row, g.a_col);
+  const auto b = widen(g.b, g.k, g.n, g.b_row, g.b_col);
+  std::unique_ptr<float[]> c =
+      beta == 0 ? std::unique_ptr<float[]>(new float[g.m * g.n]) : widen(g.c, g.m, g.n, g.ldc, 1);
+  float_gemm(GemmArgs<float>{g.m, g.n, g.k, a.get(), g.k, 1, b.get(), g.n, 1, c.get(), g.n,
+                             static_cast<float>(alpha), static_cast<float>(beta)});
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) g.c[i * g.ldc + j] = static_cast<T>(c[i * g.n + j]);
+}
+
+}  // namespace
+
+template <class T>
+void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {
+  if (g.m == 0 || g.n == 0) return;
+  if (g.k == 0 || alpha == 0) return scale(g, beta);
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    GemmArgs<T> args = g;
+    args.alpha = static_cast<T>(alpha);
+    args.beta = static_cast<T>(beta);
+    float_gemm(args);
+  } else if constexpr (std::is_integral_v<T>) {
+    integer_gemm(g, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
+  } else {
+    half_gemm(g, alpha, beta);
+  }
+}
+
+#define TANDEM_INSTANTIATE(T, name) template void any_gemm(const GemmArgs<T>&, double, double);
+TANDEM_FOR_EACH_DTYPE(TANDEM_INSTANTIATE)
+#undef TANDEM_INSTANTIATE
+
+}  // namespace tandem::kernels::detail
+
+namespace tandem::kernels {
+namespace {
+
+template <class T>
+detail::GemmArgs<T> strided(const Gemm& g) {
+  return {g.m,
+          g.n,
+          g.k,
+          static_cast<const T*>(g.a),
+          g.transa ? 1 : g.lda,
+          g.transa ? g.lda : 1,
+          static_cast<const T*>(g.b),
+          g.transb ? 1 : g.ldb,
+          g.transb ? g.ldb : 1,
+          static_cast<T*>(g.c),
+          g.ldc,
+          T(0),
+          T(0)};
+}
+
+// A product of more multiplications than this is threaded within, not across the batch.
+constexpr int64_t kLargeItem = int64_t{1} << 26;
+constexpr int64_t kBatchGrain = 32768;
+
+}  // namespace
+
+void gemm(const Gemm& g) {
+  if (g.dtype == kFloat) return detail::any_gemm(strided<float>(g), g.alpha, g.beta);
+  dispatch(g.dtype, [&]<class T>(T) { detail::any_gemm(strided<T>(g), g.alpha, g.beta); });
+}
+
+void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,
+                  int64_t stride_c) {
+  if (batch == 1) return gemm(g);
+  if (stride_b == 0 && !g.transa && stride_a == g.m * g.lda && stride_c == g.m * g.ldc) {
+    Gemm all = g;
+    all.m *= batch;
+    return gemm(all);
+  }
+  const int64_t size = static_cast<int64_t>(size_of(g.dtype));
+  auto run = [&](int64_t begin, int64_t end) {
+    Gemm one = g;
+    for (int64_t i = begin; i < end; ++i) {
+      one.a = static_cast<const char*>(g.a) + i * stride_a * size;
+      one.b = static_cast<const char*>(g.b) + i * stride_b * size;
+      one.c = static_cast<char*>(g.c) + i * stride_c * size;
+      gemm(one);
+    }
+  };
+  const int64_t work = g.m * g.n * g.k;
+  if (work >= kLargeItem || (batch < get_num_threads() && work >= 4 * kBatchGrain))
+    return run(0, batch);
+  parallel_for(0, batch, std::max<int64_t>(1, kBatchGrain / std::max<int64_t>(1, work)), run);
+}
+
+}  // namespace tandem::kernels

@@ -1,0 +1,166 @@
+// The register block and the copies that the matrix products share, once for each Highway target.
+#if defined(TANDEM_KERNELS_GEMM_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_KERNELS_GEMM_BLOCK_INL_H_
+#undef TANDEM_KERNELS_GEMM_BLOCK_INL_H_
+#else
+#define TANDEM_KERNELS_GEMM_BLOCK_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::kernels::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows and vectors of the largest block: 12 accumulators of 16 registers, or 24 of 32.
+constexpr int kBlockRows = 6;
+constexpr int kBlockVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+constexpr int64_t lanes() {
+  return static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
+}
+
+/// The first `count` lanes from p, zeros behind; nothing beyond them is touched.
+template <class T>
+HWY_INLINE hn::Vec<Tag<T>> load_first(const T* p, size_t count) {
+  const Tag<T> d;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(d, count), d, p);
+#else
+  HWY_ALIGN T buffer[hn::MaxLanes(d)] = {};
+  std::memcpy(buffer, p, count * sizeof(T));
+  return hn::Load(d, buffer);
+#endif
+}
+
+template <class T>
+HWY_INLINE void store_first(hn::Vec<Tag<T>> v, T* p, size_t count) {
+  const Tag<T> d;
+#if HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(v, hn::FirstN(d, count), d, p);
+#else
+  // AVX2's masked store is microcode on some CPUs; going through the stack is faster everywhere.
+  HWY_ALIGN T buffer[hn::MaxLanes(d)];
+  hn::Store(v, d, buffer);
+  for (size_t i = 0; i < count; ++i) p[i] = buffer[i];
+#endif
+}
+
+/// C[0..MR, 0..NV vectors] = alpha * A * B + beta * C. With kTail only the first `tail` lanes of
+/// the last vector exist. kPacked: A holds MR elements for each k.
+template <int MR, int NV, bool kTail, bool kPacked, class T>
+HWY_INLINE void block(int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col,
+                      const T* HWY_RESTRICT b, int64_t ldb, size_t tail, T* HWY_RESTRICT c,
+                      int64_t ldc, T alpha, T beta) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int64_t kN = lanes<T>();
+  V acc[MR][NV];
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[i][v] = hn::Zero(d);
+  if constexpr (kPacked) {
+    a_row = 1;
+    a_col = MR;
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    V bv[NV];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v)
+      bv[v] = kTail && v == NV - 1 ? load_first(b + v * kN, tail) : hn::LoadU(d, b + v * kN);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i) {
+      const V av = hn::Set(d, a[i * a_row]);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[i][v] = hn::MulAdd(av, bv[v], acc[i][v]);
+    }
+    a += a_col;
+    b += ldb;
+  }
+  if (alpha != T(1)) {
+    const V scale = hn::Set(d, alpha);
+    for (int i = 0; i < MR; ++i)
+      for (int v = 0; v < NV; ++v) acc[i][v] = hn::Mul(acc[i][v], scale);
+  }
+  if (beta != T(0)) {
+    const V scale = hn::Set(d, beta);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) {
+        const T* p = c + i * ldc + v * kN;
+        const V old = kTail && v == NV - 1 ? load_first(p, tail) : hn::LoadU(d, p);
+        acc[i][v] = hn::MulAdd(old, scale, acc[i][v]);
+      }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      T* p = c + i * ldc + v * kN;
+      if (kTail && v == NV - 1) {
+        store_first(acc[i][v], p, tail);
+      } else {
+        hn::StoreU(acc[i][v], d, p);
+      }
+    }
+}
+
+/// dst[c * dst_row + r] = src[r * src_row + c] for r < rows, c < cols.
+template <class T>
+HWY_INLINE void copy_transposed(const T* HWY_RESTRICT src, int64_t src_row, int64_t rows,
+                                int64_t cols, T* HWY_RESTRICT dst, int64_t dst_row) {
+  int64_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kSide = 16 / sizeof(T);
+  const hn::FixedTag<T, kSide> d;
+  for (; r + kSide <= rows; r += kSide) {
+    const T* s = src + r * src_row;
+    T* t = dst + r;
+    int64_t c = 0;
+    for (; c + kSide <= cols; c += kSide, s += kSide, t += kSide * dst_row) {
+      const auto r0 = hn::LoadU(d, s), r1 = hn::LoadU(d, s + src_row);
+      if constexpr (kSide == 2) {
+        hn::StoreU(hn::InterleaveLower(d, r0, r1), d, t);
+        hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, t + dst_row);
+      } else {
+        const auto r2 = hn::LoadU(d, s + 2 * src_row), r3 = hn::LoadU(d, s + 3 * src_row);
+        const auto even_low = hn::InterleaveLower(d, r0, r2);
+        const auto odd_low = hn::InterleaveLower(d, r1, r3);
+        const auto even_high = hn::InterleaveUpper(d, r0, r2);
+        const auto odd_high = hn::InterleaveUpper(d, r1, r3);
+        hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, t);
+        hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, t + dst_row);
+        hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, t + 2 * dst_row);
+        hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, t + 3 * dst_row);
+      }
+    }
+    for (; c < cols; ++c, ++s, t += dst_row)
+      for (int64_t i = 0; i < kSide; ++i) t[i] = s[i * src_row];
+  }
+#endif
+  for (; r + 2 <= rows; r += 2) {
+    const T *s0 = src + r * src_row, *s1 = s0 + src_row;
+    T* t = dst + r;
+    for (int64_t c = 0; c < cols; ++c, t += dst_row) {
+      t[0] = s0[c];
+      t[1] = s1[c];
+    }
+  }
+  for (; r < rows; ++r)
+    for (int64_t c = 0; c < cols; ++c) dst[c * dst_row + r] = src[r * src_row + c];
+}
+
+}  // namespace
+}  // namespace tandem::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+/// What the files gemm_*.cpp share. Not for other kernels: use matmul.h.
+namespace tandem::kernels::detail {
+
+/// C = alpha * A * B + beta * C with any strides on A and B; rows of C are contiguous.
+/// beta = 0 means that C is not read.
+template <class T>
+struct GemmArgs {
+  int64_t m, n, k;
+  const T* a;
+  int64_t a_row, a_col;
+  const T* b;
+  int64_t b_row, b_col;
+  T* c;
+  int64_t ldc;
+  T alpha, beta;
+};
+
+/// Register blocks straight from the operands on the calling thread. Needs fits_small().
+void small_gemm(const GemmArgs<float>& g);
+void small_gemm(const GemmArgs<double>& g);
+
+/// True if a B that has no contiguous rows fits in the buffer that small_gemm keeps on the stack.
+template <class T>
+bool fits_small(const GemmArgs<T>& g) {
+  return g.b_col == 1 || g.m == 1 || g.n == 1 || g.k * (g.n + 15) <= 4096;
+}
+
+/// Packed, cache-blocked and threaded.
+void packed_gemm(const GemmArgs<float>& g);
+void packed_gemm(const GemmArgs<double>& g);
+
+/// y[i * y_stride] = alpha * dot(row i of A, x) + beta * y: contiguous rows and x; threaded.
+void gemv_dots(int64_t rows, int64_t k, const float* a, int64_t lda, const float* x, float* y,
+               int64_t y_stride, float alpha, float beta);
+void gemv_dots(int64_t rows, int64_t k, const double* a, int64_t lda, const double* x, double* y,
+               int64_t y_stride, double alpha, double beta);
+
+/// Dot product of two contiguous vectors in an order fixed by n; threaded.
+float dot_product(int64_t n, const float* a, const float* b);
+double dot_product(int64_t n, const double* a, const double* b);
+
+/// Integers wrap around as T does; bool is the or of ands. alpha and beta are 1 and 0 for bool.
+template <class T>
+void integer_gemm(const GemmArgs<T>& g, int64_t alpha, int64_t beta);
+
+/// Any element type: the choice among all of the above, oneDNN and conversion to float32.
+template <class T>
+void any_gemm(const GemmArgs<T>& g, double alpha, double beta);
+
+}  // namespace tandem::kernels::detail

@@ -1,0 +1,325 @@
+// Large products: both operands are packed into panels that the register block reads in order.
+//
+// Note: why the result does not depend on the thread count. An element of C is summed over k in
+// pieces of kDepth, each by one register block from first to last; which thread computes which tile
+// changes nothing in that order.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tandem/kernels/gemm_packed.cpp"
+#include "hwy/foreach_target.h"
+// Highway's order: foreach_target before the headers that it includes again.
+#include <algorithm>
+
+#include "tandem/kernels/gemm_block-inl.h"
+#include "tandem/kernels/gemm_impl.h"
+
+#ifndef TANDEM_KERNELS_GEMM_PACKED_ONCE_
+#define TANDEM_KERNELS_GEMM_PACKED_ONCE_
+namespace tandem::kernels::detail {
+
+/// What one round of packing and multiplying works on; pointers to the packed panels.
+template <class T>
+struct Round {
+  int64_t rows, cols, depth;
+  const T* a;
+  int64_t a_row, a_col;
+  const T* b;
+  int64_t b_row, b_col;
+  T* c;
+  int64_t ldc;
+  T alpha, beta;
+  T* packed_a;
+  T* packed_b;
+  bool b_is_packed;  // True iff an earlier round has packed the same part of B.
+};
+
+}  // namespace tandem::kernels::detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::kernels::HWY_NAMESPACE {
+namespace {
+
+using detail::Round;
+
+template <class T>
+constexpr int64_t panel_cols() {
+  return kBlockVectors * lanes<T>();
+}
+
+/// dst[p * W + w] = src[w * across + p * along], zeros for w >= width.
+template <int64_t W, class T>
+HWY_INLINE void pack_panel(const T* src, int64_t across, int64_t along, int64_t width,
+                           int64_t depth, T* HWY_RESTRICT dst) {
+  if (width < W) {
+    for (int64_t p = 0; p < depth; ++p)
+      for (int64_t w = 0; w < W; ++w)
+        dst[p * W + w] = w < width ? src[w * across + p * along] : T(0);
+  } else if (across == 1) {
+    for (int64_t p = 0; p < depth; ++p) std::memcpy(dst + p * W, src + p * along, W * sizeof(T));
+  } else if (along == 1) {
+    copy_transposed(src, across, W, depth, dst, W);
+  } else {
+    for (int64_t p = 0; p < depth; ++p)
+      for (int64_t w = 0; w < W; ++w) dst[p * W + w] = src[w * across + p * along];
+  }
+}
+
+template <class T>
+void pack_a(const Round<T>& r, int64_t first, int64_t last) {
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t row = i * kBlockRows;
+    pack_panel<kBlockRows>(r.a + row * r.a_row, r.a_row, r.a_col,
+                           std::min<int64_t>(kBlockRows, r.rows - row), r.depth,
+                           r.packed_a + row * r.depth);
+  }
+}
+
+template <class T>
+void pack_b(const Round<T>& r, int64_t first, int64_t last) {
+  constexpr int64_t kNr = panel_cols<T>();
+  for (int64_t j = first; j < last; ++j) {
+    const int64_t col = j * kNr;
+    pack_panel<kNr>(r.b + col * r.b_col, r.b_col, r.b_row, std::min(kNr, r.cols - col), r.depth,
+                    r.packed_b + col * r.depth);
+  }
+}
+
+/// Rows of panels [i0, i1) times columns of panels [j0, j1).
+template <class T>
+void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  constexpr int64_t kNr = panel_cols<T>();
+  constexpr int64_t kMr = kBlockRows;
+  for (int64_t j = j0; j < j1; ++j) {
+    const T* b = r.packed_b + j * kNr * r.depth;
+    const int64_t cols = std::min(kNr, r.cols - j * kNr);
+    for (int64_t i = i0; i < i1; ++i) {
+      const T* a = r.packed_a + i * kMr * r.depth;
+      const int64_t rows = std::min(kMr, r.rows - i * kMr);
+      T* c = r.c + i * kMr * r.ldc + j * kNr;
+      if (rows == kMr && cols == kNr) {
+        block<kBlockRows, kBlockVectors, false, true>(r.depth, a, 1, kMr, b, kNr, 0, c, r.ldc,
+                                                      r.alpha, r.beta);
+        continue;
+      }
+      HWY_ALIGN T edge[kMr * kNr];
+      if (r.beta != T(0))
+        for (int64_t y = 0; y < kMr; ++y)
+          for (int64_t x = 0; x < kNr; ++x)
+            edge[y * kNr + x] = y < rows && x < cols ? c[y * r.ldc + x] : T(0);
+      block<kBlockRows, kBlockVectors, false, true>(r.depth, a, 1, kMr, b, kNr, 0, edge, kNr,
+                                                    r.alpha, r.beta);
+      for (int64_t y = 0; y < rows; ++y)
+        std::memcpy(c + y * r.ldc, edge + y * kNr, cols * sizeof(T));
+    }
+  }
+}
+
+}  // namespace
+
+void pack_a_f32(const Round<float>& r, int64_t b, int64_t e) { pack_a(r, b, e); }
+void pack_a_f64(const Round<double>& r, int64_t b, int64_t e) { pack_a(r, b, e); }
+void pack_b_f32(const Round<float>& r, int64_t b, int64_t e) { pack_b(r, b, e); }
+void pack_b_f64(const Round<double>& r, int64_t b, int64_t e) { pack_b(r, b, e); }
+void tile_f32(const Round<float>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  tile(r, i0, i1, j0, j1);
+}
+void tile_f64(const Round<double>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  tile(r, i0, i1, j0, j1);
+}
+int64_t panel_cols_f32() { return panel_cols<float>(); }
+int64_t panel_cols_f64() { return panel_cols<double>(); }
+int64_t panel_rows() { return kBlockRows; }
+
+}  // namespace tandem::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "tandem/base/parallel.h"
+
+namespace tandem::kernels {
+HWY_EXPORT(pack_a_f32);
+HWY_EXPORT(pack_a_f64);
+HWY_EXPORT(pack_b_f32);
+HWY_EXPORT(pack_b_f64);
+HWY_EXPORT(tile_f32);
+HWY_EXPORT(tile_f64);
+HWY_EXPORT(panel_cols_f32);
+HWY_EXPORT(panel_cols_f64);
+HWY_EXPORT(panel_rows);
+
+namespace detail {
+namespace {
+
+// A packed panel of B (kDepth x 16 floats) stays in the first cache, a tile's rows of A in the
+// second, and everything packed in one round in the third.
+constexpr int64_t kDepth = 256;
+constexpr int64_t kRoundRows = 1152;
+constexpr int64_t kRoundCols = 2048;
+constexpr int64_t kTileRows = 144;
+constexpr int64_t kTileCols = 512;
+// Multiplications below which a second thread does not pay.
+constexpr int64_t kSerial = 48 * 48 * 48;
+
+template <class T>
+struct Target {
+  void (*pack_a)(const Round<T>&, int64_t, int64_t);
+  void (*pack_b)(const Round<T>&, int64_t, int64_t);
+  void (*tile)(const Round<T>&, int64_t, int64_t, int64_t, int64_t);
+  int64_t mr, nr;
+};
+Target<float> target(float) {
+  return {HWY_DYNAMIC_DISPATCH(pack_a_f32), HWY_DYNAMIC_DISPATCH(pack_b_f32),
+          HWY_DYNAMIC_DISPATCH(tile_f32), HWY_DYNAMIC_DISPATCH(panel_rows)(),
+          HWY_DYNAMIC_DISPATCH(panel_cols_f32)()};
+}
+Target<double> target(double) {
+  return {HWY_DYNAMIC_DISPATCH(pack_a_f64), HWY_DYNAMIC_DISPATCH(pack_b_f64),
+          HWY_DYNAMIC_DISPATCH(tile_f64), HWY_DYNAMIC_DISPATCH(panel_rows)(),
+          HWY_DYNAMIC_DISPATCH(panel_cols_f64)()};
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Memory for packed panels, kept by the thread that calls for its next product.
+class PackBuffer {
+ public:
+  ~PackBuffer() { std::free(data_); }
+  void* get(size_t bytes) {
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      data_ = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+      if (data_ == nullptr) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+thread_local PackBuffer t_buffer;
+
+template <class T>
+void one_round(const Target<T>& t, const Round<T>& r) {
+  const int64_t row_panels = ceil_div(r.rows, t.mr), col_panels = ceil_div(r.cols, t.nr);
+  if (r.rows * r.cols * r.depth <= kSerial || get_num_threads() == 1 || in_parallel_region()) {
+    t.pack_a(r, 0, row_panels);
+    if (!r.b_is_packed) t.pack_b(r, 0, col_panels);
+    const int64_t step = kTileRows / t.mr;
+    for (int64_t i = 0; i < row_panels; i += step)
+      t.tile(r, i, std::min(row_panels, i + step), 0, col_panels);
+    return;
+  }
+  // Panels of A and B are packed in one region: tasks [0, row_panels) are A's.
+  const int64_t to_pack = row_panels + (r.b_is_packed ? 0 : col_panels);
+  parallel_for(0, to_pack, 4, [&](int64_t begin, int64_t end) {
+    if (begin < row_panels) t.pack_a(r, begin, std::min(end, row_panels));
+    if (end > row_panels) t.pack_b(r, std::max(begin, row_panels) - row_panels, end - row_panels);
+  });
+  // Tiles shrink until every thread has several; the result does not depend on their size.
+  const int64_t wanted = 4 * get_num_threads();
+  int64_t tile_rows = kTileRows / t.mr, tile_cols = kTileCols / t.nr;
+  auto tiles = [&] { return ceil_div(row_panels, tile_rows) * ceil_div(col_panels, tile_cols); };
+  while (tiles() < wanted && (tile_rows > 4 || tile_cols > 2)) {
+    if (tile_cols * t.nr >= tile_rows * t.mr && tile_cols > 2)
+      tile_cols = ceil_div(tile_cols, 2);
+    else if (tile_rows > 4)
+      tile_rows = ceil_div(tile_rows, 2);
+    else
+      tile_cols = ceil_div(tile_cols, 2);
+  }
+  const int64_t across = ceil_div(col_panels, tile_cols);
+  parallel_for(0, tiles(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / across * tile_rows, col = i % across * tile_cols;
+      t.tile(r, row, std::min(row_panels, row + tile_rows), col,
+             std::min(col_panels, col + tile_cols));
+    }
+  });
+}
+
+template <class T>
+void packed(const GemmArgs<T>& g) {
+  const Target<T> t = target(T());
+  const int64_t depth_pieces = ceil_div(g.k, kDepth);
+  const int64_t most_depth = ceil_div(g.k, depth_pieces);
+  const int64_t a_room = ceil_div(std::min(g.m, kRoundRows), t.mr) * t.mr * most_depth;
+  const int64_t b_room = ceil_div(std::min(g.n, kRoundCols), t.nr) * t.nr * most_depth;
+  const int64_t a_bytes = ceil_div(a_room * sizeof(T), 4096) * 4096;
+  char* room = static_cast<char*>(t_buffer.get(a_bytes + b_room * sizeof(T)));
+  Round<T> r;
+  r.a_row = g.a_row, r.a_col = g.a_col, r.b_row = g.b_row, r.b_col = g.b_col;
+  r.ldc = g.ldc;
+  r.alpha = g.alpha;
+  r.packed_a = reinterpret_cast<T*>(room);
+  r.packed_b = reinterpret_cast<T*>(room + a_bytes);
+  for (int64_t j = 0; j < g.n; j += kRoundCols) {
+    r.cols = std::min(kRoundCols, g.n - j);
+    for (int64_t p = 0; p < g.k; p += most_depth) {
+      r.depth = std::min(most_depth, g.k - p);
+      r.beta = p == 0 ? g.beta : T(1);
+      r.b = g.b + p * g.b_row + j * g.b_col;
+      for (int64_t i = 0; i < g.m; i += kRoundRows) {
+        r.rows = std::min(kRoundRows, g.m - i);
+        r.b_is_packed = i > 0;
+        r.a = g.a + i * g.a_row + p * g.a_col;
+        r.c = g.c + i * g.ldc + j;
+        one_round(t, r);
+      }
+    }
+  }
+}
+
+/// Long sums for few results: k is cut into pieces by its length alone, and the partial products
+/// are added in order, so that several threads have work and the bits stay the same.
+template <class T>
+void packed_split(const GemmArgs<T>& g, int64_t pieces) {
+  const int64_t size = g.m * g.n;
+  std::vector<T> partial(pieces * size);
+  const int64_t depth = ceil_div(g.k, pieces);
+  parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      GemmArgs<T> part = g;
+      const int64_t from = std::min(g.k, s * depth);
+      part.k = std::min(g.k, from + depth) - from;
+      part.a += from * g.a_col;
+      part.b += from * g.b_row;
+      part.c = partial.data() + s * size;
+      part.ldc = g.n;
+      part.beta = 0;
+      if (part.k > 0) packed(part);
+    }
+  });
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) {
+      T sum = 0;
+      for (int64_t s = 0; s < pieces; ++s) sum += partial[s * size + i * g.n + j];
+      T* c = g.c + i * g.ldc + j;
+      *c = g.beta == T(0) ? sum : sum + g.beta * *c;
+    }
+}
+
+template <class T>
+void packed_or_split(const GemmArgs<T>& g) {
+  if (g.m * g.n <= 64 * 64 && g.k >= 8 * kDepth) {
+    packed_split(g, std::min<int64_t>(16, g.k / (2 * kDepth)));
+  } else {
+    packed(g);
+  }
+}
+
+}  // namespace
+
+void packed_gemm(const GemmArgs<float>& g) { packed_or_split(g); }
+void packed_gemm(const GemmArgs<double>& g) { packed_or_split(g); }
+
+}  // namespace detail
+}  // namespace tandem::kernels
+#endif  // HWY_ONCE

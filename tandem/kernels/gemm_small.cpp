@@ -1,0 +1,346 @@
+// Products that are too small for packing or threads to pay: straight from the operands.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tandem/kernels/gemm_small.cpp"
+#include "hwy/foreach_target.h"
+// Highway's order: foreach_target before the headers that it includes again.
+#include <algorithm>
+
+#include "tandem/base/parallel.h"
+#include "tandem/kernels/gemm_block-inl.h"
+#include "tandem/kernels/gemm_impl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::kernels::HWY_NAMESPACE {
+namespace {
+
+using detail::GemmArgs;
+
+template <class T>
+struct Columns {
+  const T* b;  // k rows, contiguous
+  int64_t ldb;
+  size_t tail;  // lanes of the last vector, 0 when it is whole
+};
+
+template <int MR, int NV, class T>
+HWY_NOINLINE void rows_block(const GemmArgs<T>& g, const Columns<T>& cols, const T* a, T* c) {
+  if (cols.tail != 0)
+    block<MR, NV, true, false>(g.k, a, g.a_row, g.a_col, cols.b, cols.ldb, cols.tail, c, g.ldc,
+                               g.alpha, g.beta);
+  else
+    block<MR, NV, false, false>(g.k, a, g.a_row, g.a_col, cols.b, cols.ldb, 0, c, g.ldc, g.alpha,
+                                g.beta);
+}
+
+/// All rows for NV vectors of columns. Rows are shared out evenly: 20 rows are 4 blocks of 5.
+template <int NV, class T>
+HWY_INLINE void column_strip(const GemmArgs<T>& g, const Columns<T>& cols, T* c) {
+  constexpr int64_t kMost = NV <= kBlockVectors ? kBlockRows : (NV <= 3 ? 4 : kBlockRows);
+  const int64_t blocks = (g.m + kMost - 1) / kMost;
+  const T* a = g.a;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t rows = g.m * (i + 1) / blocks - g.m * i / blocks;
+    switch (rows) {
+      case 1:
+        rows_block<1, NV>(g, cols, a, c);
+        break;
+      case 2:
+        rows_block<2, NV>(g, cols, a, c);
+        break;
+      case 3:
+        rows_block<3, NV>(g, cols, a, c);
+        break;
+      case 4:
+        rows_block<4, NV>(g, cols, a, c);
+        break;
+      case 5:
+        if constexpr (kMost > 4) rows_block<5, NV>(g, cols, a, c);
+        break;
+      default:
+        if constexpr (kMost > 4) rows_block<6, NV>(g, cols, a, c);
+        break;
+    }
+    a += rows * g.a_row;
+    c += rows * g.ldc;
+  }
+}
+
+/// B by rows. Tail lanes are masked unless B was copied with padding.
+template <class T>
+void by_columns(const GemmArgs<T>& g, const T* b, int64_t ldb) {
+  constexpr int64_t kN = lanes<T>();
+  int64_t vectors = (g.n + kN - 1) / kN;
+  int64_t j = 0;
+  while (vectors > 0) {
+    const int64_t take = vectors == 1 ? 1 : vectors % 2 == 1 ? 3 : 2;
+    vectors -= take;
+    const bool last = vectors == 0;
+    const Columns<T> cols{b + j, ldb, last ? static_cast<size_t>(g.n % kN) : 0};
+    if (take == 1) {
+      column_strip<1>(g, cols, g.c + j);
+    } else if (take == 2) {
+      column_strip<2>(g, cols, g.c + j);
+    } else {
+      column_strip<3>(g, cols, g.c + j);
+    }
+    j += take * kN;
+  }
+}
+
+/// One row times a matrix by rows: NV vectors of the result, two interleaved sums to hide latency.
+template <int NV, bool kTail, class T>
+HWY_INLINE void vecmat_strip(int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb,
+                             size_t tail, T* c, T alpha, T beta) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int64_t kN = lanes<T>();
+  V even[NV], odd[NV];
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) even[v] = odd[v] = hn::Zero(d);
+  auto load = [&](const T* p, int v) HWY_ATTR {
+    return kTail && v == NV - 1 ? load_first(p + v * kN, tail) : hn::LoadU(d, p + v * kN);
+  };
+  int64_t p = 0;
+  for (; p + 2 <= k; p += 2) {
+    const V a0 = hn::Set(d, a[p * a_col]), a1 = hn::Set(d, a[(p + 1) * a_col]);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      even[v] = hn::MulAdd(a0, load(b + p * ldb, v), even[v]);
+      odd[v] = hn::MulAdd(a1, load(b + (p + 1) * ldb, v), odd[v]);
+    }
+  }
+  if (p < k) {
+    const V a0 = hn::Set(d, a[p * a_col]);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) even[v] = hn::MulAdd(a0, load(b + p * ldb, v), even[v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) {
+    V r = hn::Mul(hn::Add(even[v], odd[v]), hn::Set(d, alpha));
+    if (beta != T(0)) r = hn::MulAdd(load(c, v), hn::Set(d, beta), r);
+    if (kTail && v == NV - 1) {
+      store_first(r, c + v * kN, tail);
+    } else {
+      hn::StoreU(r, d, c + v * kN);
+    }
+  }
+}
+
+template <class T>
+void vecmat(int64_t n, int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb, T* c, T alpha,
+            T beta) {
+  constexpr int64_t kN = lanes<T>();
+  int64_t j = 0;
+  for (; j + 4 * kN <= n; j += 4 * kN)
+    vecmat_strip<4, false>(k, a, a_col, b + j, ldb, 0, c + j, alpha, beta);
+  const int64_t left = n - j;
+  const size_t tail = static_cast<size_t>(left % kN);
+  auto last = [&](auto nv) HWY_ATTR {
+    constexpr int kNv = decltype(nv)::value;
+    if (tail != 0)
+      vecmat_strip<kNv, true>(k, a, a_col, b + j, ldb, tail, c + j, alpha, beta);
+    else
+      vecmat_strip<kNv, false>(k, a, a_col, b + j, ldb, 0, c + j, alpha, beta);
+  };
+  switch ((left + kN - 1) / kN) {
+    case 1:
+      last(std::integral_constant<int, 1>());
+      break;
+    case 2:
+      last(std::integral_constant<int, 2>());
+      break;
+    case 3:
+      last(std::integral_constant<int, 3>());
+      break;
+    case 4:
+      last(std::integral_constant<int, 4>());
+      break;
+    default:
+      break;
+  }
+}
+
+/// R dot products with one vector. The order within a row does not depend on R.
+template <int R, class T>
+HWY_INLINE void dot_rows(int64_t k, const T* a, int64_t lda, const T* x, T* y, int64_t y_stride,
+                         T alpha, T beta) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int64_t kN = lanes<T>();
+  V even[R], odd[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) even[r] = odd[r] = hn::Zero(d);
+  int64_t p = 0;
+  for (; p + 2 * kN <= k; p += 2 * kN) {
+    const V x0 = hn::LoadU(d, x + p), x1 = hn::LoadU(d, x + p + kN);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      even[r] = hn::MulAdd(hn::LoadU(d, a + r * lda + p), x0, even[r]);
+      odd[r] = hn::MulAdd(hn::LoadU(d, a + r * lda + p + kN), x1, odd[r]);
+    }
+  }
+  if (p + kN <= k) {
+    const V x0 = hn::LoadU(d, x + p);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) even[r] = hn::MulAdd(hn::LoadU(d, a + r * lda + p), x0, even[r]);
+    p += kN;
+  }
+  if (p < k) {
+    const size_t tail = static_cast<size_t>(k - p);
+    const V x0 = load_first(x + p, tail);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) odd[r] = hn::MulAdd(load_first(a + r * lda + p, tail), x0, odd[r]);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    T sum = alpha * hn::GetLane(hn::SumOfLanes(d, hn::Add(even[r], odd[r])));
+    if (beta != T(0)) sum += beta * y[r * y_stride];
+    y[r * y_stride] = sum;
+  }
+}
+
+template <class T>
+void gemv_dots_rows(int64_t begin, int64_t end, int64_t k, const T* a, int64_t lda, const T* x,
+                    T* y, int64_t y_stride, T alpha, T beta) {
+  int64_t i = begin;
+  for (; i + 4 <= end; i += 4)
+    dot_rows<4>(k, a + i * lda, lda, x, y + i * y_stride, y_stride, alpha, beta);
+  for (; i < end; ++i) dot_rows<1>(k, a + i * lda, lda, x, y + i * y_stride, y_stride, alpha, beta);
+}
+
+template <class T>
+T dot_range(int64_t n, const T* a, const T* b) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr int64_t kN = lanes<T>();
+  V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 4 * kN <= n; i += 4 * kN) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+    s1 = hn::MulAdd(hn::LoadU(d, a + i + kN), hn::LoadU(d, b + i + kN), s1);
+    s2 = hn::MulAdd(hn::LoadU(d, a + i + 2 * kN), hn::LoadU(d, b + i + 2 * kN), s2);
+    s3 = hn::MulAdd(hn::LoadU(d, a + i + 3 * kN), hn::LoadU(d, b + i + 3 * kN), s3);
+  }
+  for (; i + kN <= n; i += kN) s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+  if (i < n) {
+    const size_t tail = static_cast<size_t>(n - i);
+    s1 = hn::MulAdd(load_first(a + i, tail), load_first(b + i, tail), s1);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+template <class T>
+void small_product(const GemmArgs<T>& g) {
+  constexpr int64_t kN = lanes<T>();
+  if (g.n == 1) {
+    if (g.a_col == 1 && (g.b_row == 1 || g.k == 1))
+      return gemv_dots_rows(0, g.m, g.k, g.a, g.a_row, g.b, g.c, g.ldc, g.alpha, g.beta);
+    if (g.a_row == 1 && g.ldc == 1)
+      return vecmat(g.m, g.k, g.b, g.b_row, g.a, g.a_col, g.c, g.alpha, g.beta);
+    return by_columns(g, g.b, g.b_row);
+  }
+  if (g.m == 1) {
+    if (g.b_col == 1) return vecmat(g.n, g.k, g.a, g.a_col, g.b, g.b_row, g.c, g.alpha, g.beta);
+    if (g.b_row == 1 && g.a_col == 1)
+      return gemv_dots_rows(0, g.n, g.k, g.b, g.b_col, g.a, g.c, 1, g.alpha, g.beta);
+    for (int64_t j = 0; j < g.n; ++j) {
+      T sum = 0;
+      for (int64_t p = 0; p < g.k; ++p) sum += g.a[p * g.a_col] * g.b[p * g.b_row + j * g.b_col];
+      g.c[j] = g.alpha * sum + (g.beta != T(0) ? g.beta * g.c[j] : T(0));
+    }
+    return;
+  }
+  if (g.b_col == 1) return by_columns(g, g.b, g.b_row);
+  HWY_ALIGN T copy[4096];
+  const int64_t ldb = (g.n + kN - 1) / kN * kN;
+  if (g.b_row == 1) {
+    copy_transposed(g.b, g.b_col, g.n, g.k, copy, ldb);
+  } else {
+    for (int64_t p = 0; p < g.k; ++p)
+      for (int64_t j = 0; j < g.n; ++j) copy[p * ldb + j] = g.b[p * g.b_row + j * g.b_col];
+  }
+  by_columns(g, copy, ldb);
+}
+
+}  // namespace
+
+void small_gemm_f32(const GemmArgs<float>& g) { small_product(g); }
+void small_gemm_f64(const GemmArgs<double>& g) { small_product(g); }
+void gemv_dots_f32(int64_t b, int64_t e, int64_t k, const float* a, int64_t lda, const float* x,
+                   float* y, int64_t ys, float alpha, float beta) {
+  gemv_dots_rows(b, e, k, a, lda, x, y, ys, alpha, beta);
+}
+void gemv_dots_f64(int64_t b, int64_t e, int64_t k, const double* a, int64_t lda, const double* x,
+                   double* y, int64_t ys, double alpha, double beta) {
+  gemv_dots_rows(b, e, k, a, lda, x, y, ys, alpha, beta);
+}
+float dot_f32(int64_t n, const float* a, const float* b) { return dot_range(n, a, b); }
+double dot_f64(int64_t n, const double* a, const double* b) { return dot_range(n, a, b); }
+
+}  // namespace tandem::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <vector>
+
+namespace tandem::kernels {
+HWY_EXPORT(small_gemm_f32);
+HWY_EXPORT(small_gemm_f64);
+HWY_EXPORT(gemv_dots_f32);
+HWY_EXPORT(gemv_dots_f64);
+HWY_EXPORT(dot_f32);
+HWY_EXPORT(dot_f64);
+
+namespace detail {
+namespace {
+
+// Elements that one thread should at least have to read before a second one is worth waking.
+constexpr int64_t kGrain = 32768;
+constexpr int64_t kDotGrain = 16384;
+
+template <class T, class F>
+T sum_of_grains(int64_t n, const F& range) {
+  if (n <= kDotGrain) return range(0, n);
+  const int64_t grains = (n + kDotGrain - 1) / kDotGrain;
+  std::vector<T> partial(grains);
+  parallel_for(0, grains, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      partial[i] = range(i * kDotGrain, std::min(n, (i + 1) * kDotGrain));
+  });
+  T sum = 0;
+  for (T p : partial) sum += p;
+  return sum;
+}
+
+}  // namespace
+
+void small_gemm(const GemmArgs<float>& g) { HWY_DYNAMIC_DISPATCH(small_gemm_f32)(g); }
+void small_gemm(const GemmArgs<double>& g) { HWY_DYNAMIC_DISPATCH(small_gemm_f64)(g); }
+
+void gemv_dots(int64_t rows, int64_t k, const float* a, int64_t lda, const float* x, float* y,
+               int64_t y_stride, float alpha, float beta) {
+  const auto run = HWY_DYNAMIC_DISPATCH(gemv_dots_f32);
+  parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(k, 1)),
+               [&](int64_t b, int64_t e) { run(b, e, k, a, lda, x, y, y_stride, alpha, beta); });
+}
+void gemv_dots(int64_t rows, int64_t k, const double* a, int64_t lda, const double* x, double* y,
+               int64_t y_stride, double alpha, double beta) {
+  const auto run = HWY_DYNAMIC_DISPATCH(gemv_dots_f64);
+  parallel_for(0, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(k, 1)),
+               [&](int64_t b, int64_t e) { run(b, e, k, a, lda, x, y, y_stride, alpha, beta); });
+}
+
+float dot_product(int64_t n, const float* a, const float* b) {
+  const auto run = HWY_DYNAMIC_DISPATCH(dot_f32);
+  return sum_of_grains<float>(
+      n, [&](int64_t from, int64_t to) { return run(to - from, a + from, b + from); });
+}
+double dot_product(int64_t n, const double* a, const double* b) {
+  const auto run = HWY_DYNAMIC_DISPATCH(dot_f64);
+  return sum_of_grains<double>(
+      n, [&](int64_t from, int64_t to) { return run(to - from, a + from, b + from); });
+}
+
+}  // namespace detail
+}  // namespace tandem::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tandem/core/dtype.h"
+#include "tandem/core/shape.h"
+
+namespace tandem::kernels {
+
+/// C = alpha * op(A) * op(B) + beta * C, all row-major.
+///
+/// op(A) is m x k, op(B) is k x n. Without transposition A is stored as m rows of length lda, with
+/// it as k rows of length lda; B likewise. beta = 0 means that C is not read. C must not overlap A
+/// or B. float16 and bfloat16 are computed in float32; integers wrap around as int64 does.
+struct Gemm {
+  DType dtype = kFloat;
+  int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  int64_t lda = 0;
+  bool transa = false;
+  const void* b = nullptr;
+  int64_t ldb = 0;
+  bool transb = false;
+  void* c = nullptr;
+  int64_t ldc = 0;
+  double alpha = 1, beta = 0;
+};
+
+/// Results are bit-identical for any thread count, except float32 products that are big enough for
+/// oneDNN while deterministic_algorithms() is off.
+void gemm(const Gemm& g);
+
+/// `batch` products; operand i starts `i * stride` elements further on. A stride of 0 repeats an
+/// input.
+void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,
+                  int64_t stride_c);
+
+/// out = alpha * a x b + beta * out for 2-d arrays, or 3-d ones whose first dimension is the batch
+/// (of extent 1 where it repeats). Any strides; nothing is copied unless neither dimension of a
+/// large float32 operand is contiguous. The three have one dtype.
+void matmul(const Array& a, const Array& b, const Array& out, double alpha = 1, double beta = 0);
+
+/// Sum of a[i * stride_a] * b[i * stride_b], added up in an order fixed by n. `out` holds one
+/// element.
+void dot(DType dtype, int64_t n, const void* a, int64_t stride_a, const void* b, int64_t stride_b,
+         void* out);
+
+/// y = alpha * op(A) x + beta * y; A is stored row-major as rows x cols.
+void gemv(DType dtype, bool trans, int64_t rows, int64_t cols, double alpha, const void* a,
+          int64_t lda, const void* x, double beta, void* y);
+
+}  // namespace tandem::kernels
