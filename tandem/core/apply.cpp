@@ -8,6 +8,8 @@
 namespace tandem {
 namespace {
 
+constinit thread_local OpObserver* t_observer = nullptr;
+
 // Arguments of one call: on the stack for ordinary ops, on the heap for cat of a hundred tensors.
 template <class T, int N = 4>
 struct Scratch {
@@ -236,6 +238,9 @@ void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorTyp
 
 }  // namespace
 
+OpObserver::OpObserver() : outer_(std::exchange(t_observer, this)) {}
+OpObserver::~OpObserver() { t_observer = outer_; }
+
 void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
   Scratch<const TensorType*> types(in.size());
   const Device device = collect_types(op, nullptr, in, types.get());
@@ -245,6 +250,7 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
     compute_dynamic(op, in, attrs, device, outputs);
   else
     compute(op, in, attrs, device, types.get(), outputs);
+  if (t_observer) [[unlikely]] t_observer->ran(op);
   if (t_mode.grad && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
 }
@@ -272,6 +278,7 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   NodePtr node = record ? begin_record(op, in, attrs, self) : nullptr;
   if (!self->type.device.is_meta()) write_result(op, in, attrs, type, self);
   self->bump(op.name);
+  if (t_observer) [[unlikely]] t_observer->ran(op);
   if (!record && !has_history) return result;
 
   const Edge before = std::exchange(self->edge, {});

@@ -28,6 +28,19 @@ std::array<Tensor, N> apply_n(const OpDef& op, TensorArgs inputs, AttrRef attrs 
 /// among the inputs, and must be when its old values or its old history matter. It may be a view: then its base and the base's other views change too.
 Tensor& apply_inplace(const OpDef& op, const Tensor& self, TensorArgs inputs, AttrRef attrs = {});
 
+/// Told of every op that this thread runs while it exists: for tests, profilers and the like.
+class OpObserver {
+ public:
+  OpObserver();
+  virtual ~OpObserver();
+  OpObserver(const OpObserver&) = delete;
+  OpObserver& operator=(const OpObserver&) = delete;
+  virtual void ran(const OpDef& op) = 0;
+
+ private:
+  OpObserver* outer_;
+};
+
 /// Copies values, converting and broadcasting; defined in ops/copy.cpp.
 extern const OpDef kCopy;
 
