@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tandem/core/dtype.h"
+#include "tandem/core/shape.h"
+
+/// Runs of elements of any dtype, read into and written from one of the three compute types.
+namespace tandem::kernels {
+
+namespace detail {
+template <class T>
+struct ComputeOf {
+  using type = int64_t;
+};
+template <>
+struct ComputeOf<float> {
+  using type = float;
+};
+template <>
+struct ComputeOf<double> {
+  using type = double;
+};
+template <>
+struct ComputeOf<Half> {
+  using type = float;
+};
+template <>
+struct ComputeOf<BFloat16> {
+  using type = float;
+};
+}  // namespace detail
+
+/// The type in which values of T are computed: float, double or int64_t.
+template <class T>
+using Compute = typename detail::ComputeOf<T>::type;
+
+/// Calls fn with a value of the compute type of `t`: three instantiations instead of ten.
+template <class F>
+decltype(auto) dispatch_compute(DType t, F&& fn) {
+  if (t == kDouble) return fn(double());
+  if (is_floating(t)) return fn(float());
+  return fn(int64_t());
+}
+
+/// Calls fn with an unsigned integer as wide as an element of `t`, for kernels that only move bits.
+template <class F>
+decltype(auto) dispatch_width(DType t, F&& fn) {
+  switch (size_of(t)) {
+    case 1:
+      return fn(uint8_t());
+    case 2:
+      return fn(uint16_t());
+    case 4:
+      return fn(uint32_t());
+    default:
+      return fn(uint64_t());
+  }
+}
+
+/// One value converted as tensors convert: floats to integers by truncation, anything to bool by
+/// comparison with zero.
+template <class To, class From>
+inline To convert(From v) {
+  if constexpr (std::is_same_v<To, From>) {
+    return v;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return static_cast<Compute<From>>(v) != 0;
+  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
+    return static_cast<To>(static_cast<int64_t>(static_cast<Compute<From>>(v)));
+  } else if constexpr (std::is_integral_v<From>) {
+    return static_cast<To>(v);
+  } else {
+    return static_cast<To>(static_cast<Compute<From>>(v));
+  }
+}
+
+/// out[i] = p[i * stride] for i in [0, n). C is float, double or int64_t.
+template <class C>
+void load(DType dtype, const void* p, int64_t stride, int64_t n, C* out);
+
+/// out[i] = p[i * stride] != 0.
+void load_nonzero(DType dtype, const void* p, int64_t stride, int64_t n, int64_t* out);
+
+/// How many of n bytes are not zero.
+int64_t count_nonzero_bytes(const void* p, int64_t n);
+
+/// p[i * stride] = in[i] for i in [0, n).
+template <class C>
+void store(DType dtype, void* p, int64_t stride, int64_t n, const C* in);
+
+inline const void* at(const Array& a, int64_t offset) {
+  return static_cast<const char*>(a.data) + offset * static_cast<int64_t>(size_of(a.dtype));
+}
+inline void* at_mut(const Array& a, int64_t offset) {
+  return static_cast<char*>(a.data) + offset * static_cast<int64_t>(size_of(a.dtype));
+}
+
+/// Walks an index space in row-major order and keeps N element offsets, one for each set of
+/// strides.
+template <int N>
+class Odometer {
+ public:
+  /// strides[k] has as many entries as sizes. All are borrowed.
+  Odometer(IntArrayRef sizes, const int64_t* const (&strides)[N]) : sizes_(sizes) {
+    for (int k = 0; k < N; ++k) {
+      strides_[k] = strides[k];
+      offset[k] = 0;
+    }
+    index_.resize(sizes.size(), 0);
+  }
+  void seek(int64_t linear) {
+    for (int k = 0; k < N; ++k) offset[k] = 0;
+    for (size_t d = sizes_.size(); d-- > 0;) {
+      const int64_t size = sizes_[d] > 0 ? sizes_[d] : 1;
+      index_[d] = linear % size;
+      linear /= size;
+      for (int k = 0; k < N; ++k) offset[k] += index_[d] * strides_[k][d];
+    }
+  }
+  void next() {
+    for (size_t d = sizes_.size(); d-- > 0;) {
+      if (++index_[d] < sizes_[d]) {
+        for (int k = 0; k < N; ++k) offset[k] += strides_[k][d];
+        return;
+      }
+      for (int k = 0; k < N; ++k) offset[k] -= (index_[d] - 1) * strides_[k][d];
+      index_[d] = 0;
+    }
+  }
+  int64_t index(size_t d) const { return index_[d]; }
+  int64_t offset[N];
+
+ private:
+  IntArrayRef sizes_;
+  const int64_t* strides_[N];
+  Dims index_;
+};
+
+}  // namespace tandem::kernels
