@@ -93,7 +93,8 @@ void finish(const Job& job, const char* result, char* dst, int64_t stride, int64
   if (stride != 1) scatter(size_of(job.out.dtype), converted, dst, stride, n);
 }
 
-// Row by row: an operand that lies side by side is used where it is, one that stands still is a scalar.
+// Row by row: an operand that lies side by side is used where it is, one that stands still is a
+// scalar.
 void run_rows(const Job& job, const Walk& walk, int64_t begin, int64_t end) {
   Buffers buffers;
   const bool out_direct = walk.inner_stride(0) == 1 && job.result == job.out.dtype;
@@ -173,7 +174,8 @@ void run_chunks(const Job& job, const Walk& walk, int64_t begin, int64_t end) {
   parallel_for(0, job.out.numel, grain, [&](int64_t b, int64_t e) {
     const void* part[kMaxArity];
     for (int k = 0; k < job.arity; ++k) {
-      const int64_t offset = scalars >> k & 1 ? 0 : b * static_cast<int64_t>(size_of(job.operand[k]));
+      const int64_t offset =
+          scalars >> k & 1 ? 0 : b * static_cast<int64_t>(size_of(job.operand[k]));
       part[k] = static_cast<const char*>(operand[k]) + offset;
     }
     job.inner(job.out.ptr<char>() + b * result_size, part, e - b, scalars, job.params);
@@ -190,8 +192,12 @@ void map(MapFn fn, const Array* in, int n_in, const Array& out, DType compute,
   TANDEM_ASSERT(inner != nullptr && n_in == info.arity, "map: ", info.name, " of ", n_in,
                 " operands has no kernel for ", name_of(compute));
   const DType value = kComputeDType[type];
-  Job job{inner, in,    out,
-          params, n_in, {info.kind == MapKind::pick ? kBool : value, value, value},
+  Job job{inner,
+          in,
+          out,
+          params,
+          n_in,
+          {info.kind == MapKind::pick ? kBool : value, value, value},
           info.kind == MapKind::truth ? kBool : value};
   // The plain case first: everything side by side in the compute type, or a single value. Single
   // values are copied, since `out` may be written over them while they are still needed.

@@ -49,7 +49,8 @@ void widen_loop(const void* src_, void* dst_, int64_t n) {
   auto* dst = static_cast<float*>(dst_);
   const int64_t lanes = hn::Lanes(d);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(dh, src + i)), d, dst + i);
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(dh, src + i)), d, dst + i);
   convert_loop<Stored, float>(static_cast<const Stored*>(src_) + i, dst + i, n - i);
 }
 void narrow_half_loop(const void* src_, void* dst_, int64_t n) {
@@ -59,7 +60,8 @@ void narrow_half_loop(const void* src_, void* dst_, int64_t n) {
   auto* dst = static_cast<hwy::float16_t*>(dst_);
   const int64_t lanes = hn::Lanes(d);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, src + i)), dh, dst + i);
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, src + i)), dh, dst + i);
   convert_loop<float, Half>(src + i, static_cast<Half*>(dst_) + i, n - i);
 }
 #endif

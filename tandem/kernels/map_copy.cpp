@@ -26,10 +26,14 @@ void repeat_as(const void* value, void* dst_, int64_t stride, int64_t n) {
 }
 void repeat(size_t size, const void* value, void* dst, int64_t stride, int64_t n) {
   switch (size) {
-    case 1: return repeat_as<uint8_t>(value, dst, stride, n);
-    case 2: return repeat_as<uint16_t>(value, dst, stride, n);
-    case 4: return repeat_as<uint32_t>(value, dst, stride, n);
-    default: return repeat_as<uint64_t>(value, dst, stride, n);
+    case 1:
+      return repeat_as<uint8_t>(value, dst, stride, n);
+    case 2:
+      return repeat_as<uint16_t>(value, dst, stride, n);
+    case 4:
+      return repeat_as<uint32_t>(value, dst, stride, n);
+    default:
+      return repeat_as<uint64_t>(value, dst, stride, n);
   }
 }
 
@@ -41,10 +45,14 @@ void strided_as(const void* src_, int64_t from, void* dst_, int64_t to, int64_t 
 }
 void copy_strided(size_t size, const void* src, int64_t from, void* dst, int64_t to, int64_t n) {
   switch (size) {
-    case 1: return strided_as<uint8_t>(src, from, dst, to, n);
-    case 2: return strided_as<uint16_t>(src, from, dst, to, n);
-    case 4: return strided_as<uint32_t>(src, from, dst, to, n);
-    default: return strided_as<uint64_t>(src, from, dst, to, n);
+    case 1:
+      return strided_as<uint8_t>(src, from, dst, to, n);
+    case 2:
+      return strided_as<uint16_t>(src, from, dst, to, n);
+    case 4:
+      return strided_as<uint32_t>(src, from, dst, to, n);
+    default:
+      return strided_as<uint64_t>(src, from, dst, to, n);
   }
 }
 
@@ -104,10 +112,14 @@ void transpose_plane(size_t size, const void* src, int64_t src_row, void* dst, i
                     columns);
   };
   switch (size) {
-    case 1: return as(uint8_t());
-    case 2: return as(uint16_t());
-    case 4: return as(uint32_t());
-    default: return as(uint64_t());
+    case 1:
+      return as(uint8_t());
+    case 2:
+      return as(uint16_t());
+    case 4:
+      return as(uint32_t());
+    default:
+      return as(uint64_t());
   }
 }
 
@@ -121,8 +133,8 @@ int transposed_dim(const Walk& walk) {
 }
 
 void copy_transposed(const Array& src, const Array& dst, const Walk& walk, int dim) {
-  // Planes are (dim, last); what is left is walked through plane by plane. A band of kTile rows of a
-  // plane is one piece of work.
+  // Planes are (dim, last); what is left is walked through plane by plane. A band of kTile rows of
+  // a plane is one piece of work.
   const int last = walk.ndim - 1;
   const size_t size = size_of(dst.dtype);
   const int64_t rows = walk.sizes[dim], columns = walk.sizes[last];

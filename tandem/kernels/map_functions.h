@@ -2,105 +2,105 @@
 
 #include <cstdint>
 
-// The one list of pointwise functions. Everything that needs a list of them (the enum, the names, the
-// kernel tables, the tests) is generated from it.
+// The one list of pointwise functions. Everything that needs a list of them (the enum, the names,
+// the kernel tables, the tests) is generated from it.
 //
 // _(name, arity, types, kind)
-//   types  F: float32 and float64, I: int64, FI: all three. Other dtypes are converted to one of these.
-//   kind   value: the result has the compute type
+//   types  F: float32 and float64, I: int64, FI: all three. Other dtypes are converted to one of
+//   these. kind   value: the result has the compute type
 //          truth: the result is bool
 //          pick:  value, and the first operand is bool
 // Parameters a, b, c are those of MapParams.
 
-#define TANDEM_MAP_ARITHMETIC(_)                                                       \
-  _(neg, 1, FI, value)                                                                 \
-  _(abs, 1, FI, value)                                                                 \
-  _(sign, 1, FI, value)                                                                \
-  _(square, 1, FI, value)                                                              \
-  _(sqrt, 1, F, value)                                                                 \
-  _(rsqrt, 1, F, value)                                                                \
-  _(reciprocal, 1, F, value)                                                           \
-  _(floor, 1, F, value)                                                                \
-  _(ceil, 1, F, value)                                                                 \
-  _(round, 1, F, value) /* half to even */                                             \
-  _(trunc, 1, F, value)                                                                \
-  _(frac, 1, F, value)                                                                 \
-  _(relu, 1, FI, value)                                                                \
-  _(clamp, 1, FI, value)     /* to [a, b] */                                           \
-  _(clamp_min, 1, FI, value) /* to [a, inf) */                                         \
-  _(clamp_max, 1, FI, value) /* to (-inf, b] */                                        \
-  _(nan_to_num, 1, F, value) /* nan -> a, inf -> b, -inf -> c */                       \
-  _(bitwise_not, 1, I, value)                                                          \
-  _(add, 2, FI, value) /* x + a * y */                                                 \
-  _(sub, 2, FI, value) /* x - a * y */                                                 \
-  _(mul, 2, FI, value)                                                                 \
-  _(div, 2, F, value)                                                                  \
-  _(floor_divide, 2, FI, value)                                                        \
-  _(trunc_divide, 2, FI, value)                                                        \
-  _(remainder, 2, FI, value) /* sign of the divisor */                                 \
-  _(fmod, 2, FI, value)      /* sign of the dividend */                                \
-  _(maximum, 2, FI, value)   /* nan if either is */                                    \
-  _(minimum, 2, FI, value)                                                             \
-  _(fmax, 2, FI, value) /* nan only if both are */                                     \
-  _(fmin, 2, FI, value)                                                                \
-  _(copysign, 2, F, value)                                                             \
-  _(nextafter, 2, F, value)                                                            \
-  _(heaviside, 2, FI, value)                                                           \
-  _(gcd, 2, I, value)                                                                  \
-  _(lcm, 2, I, value)                                                                  \
-  _(bitwise_and, 2, I, value)                                                          \
-  _(bitwise_or, 2, I, value)                                                           \
-  _(bitwise_xor, 2, I, value)                                                          \
-  _(shift_left, 2, I, value)                                                           \
-  _(shift_right, 2, I, value)                                                          \
-  _(relu_backward, 2, FI, value)      /* (g, y): g where y > a, else 0 */              \
-  _(leaky_relu_backward, 2, F, value) /* (g, x): g where x > 0, else a * g */          \
-  _(where, 3, FI, pick)                                                                \
-  _(addcmul, 3, FI, value)      /* x + a * y * z */                                    \
-  _(addcdiv, 3, F, value)       /* x + a * y / z */                                    \
-  _(lerp, 3, F, value)          /* x + z * (y - x) */                                  \
+#define TANDEM_MAP_ARITHMETIC(_)                                              \
+  _(neg, 1, FI, value)                                                        \
+  _(abs, 1, FI, value)                                                        \
+  _(sign, 1, FI, value)                                                       \
+  _(square, 1, FI, value)                                                     \
+  _(sqrt, 1, F, value)                                                        \
+  _(rsqrt, 1, F, value)                                                       \
+  _(reciprocal, 1, F, value)                                                  \
+  _(floor, 1, F, value)                                                       \
+  _(ceil, 1, F, value)                                                        \
+  _(round, 1, F, value) /* half to even */                                    \
+  _(trunc, 1, F, value)                                                       \
+  _(frac, 1, F, value)                                                        \
+  _(relu, 1, FI, value)                                                       \
+  _(clamp, 1, FI, value)     /* to [a, b] */                                  \
+  _(clamp_min, 1, FI, value) /* to [a, inf) */                                \
+  _(clamp_max, 1, FI, value) /* to (-inf, b] */                               \
+  _(nan_to_num, 1, F, value) /* nan -> a, inf -> b, -inf -> c */              \
+  _(bitwise_not, 1, I, value)                                                 \
+  _(add, 2, FI, value) /* x + a * y */                                        \
+  _(sub, 2, FI, value) /* x - a * y */                                        \
+  _(mul, 2, FI, value)                                                        \
+  _(div, 2, F, value)                                                         \
+  _(floor_divide, 2, FI, value)                                               \
+  _(trunc_divide, 2, FI, value)                                               \
+  _(remainder, 2, FI, value) /* sign of the divisor */                        \
+  _(fmod, 2, FI, value)      /* sign of the dividend */                       \
+  _(maximum, 2, FI, value)   /* nan if either is */                           \
+  _(minimum, 2, FI, value)                                                    \
+  _(fmax, 2, FI, value) /* nan only if both are */                            \
+  _(fmin, 2, FI, value)                                                       \
+  _(copysign, 2, F, value)                                                    \
+  _(nextafter, 2, F, value)                                                   \
+  _(heaviside, 2, FI, value)                                                  \
+  _(gcd, 2, I, value)                                                         \
+  _(lcm, 2, I, value)                                                         \
+  _(bitwise_and, 2, I, value)                                                 \
+  _(bitwise_or, 2, I, value)                                                  \
+  _(bitwise_xor, 2, I, value)                                                 \
+  _(shift_left, 2, I, value)                                                  \
+  _(shift_right, 2, I, value)                                                 \
+  _(relu_backward, 2, FI, value)      /* (g, y): g where y > a, else 0 */     \
+  _(leaky_relu_backward, 2, F, value) /* (g, x): g where x > 0, else a * g */ \
+  _(where, 3, FI, pick)                                                       \
+  _(addcmul, 3, FI, value)       /* x + a * y * z */                          \
+  _(addcdiv, 3, F, value)        /* x + a * y / z */                          \
+  _(lerp, 3, F, value)           /* x + z * (y - x) */                        \
   _(clamp_between, 3, FI, value) /* x to [y, z] */
 
-#define TANDEM_MAP_COMPARE(_)    \
-  _(logical_not, 1, FI, truth)   \
-  _(isnan, 1, F, truth)          \
-  _(isinf, 1, F, truth)          \
-  _(isfinite, 1, F, truth)       \
-  _(isposinf, 1, F, truth)       \
-  _(isneginf, 1, F, truth)       \
-  _(signbit, 1, FI, truth)       \
-  _(eq, 2, FI, truth)            \
-  _(ne, 2, FI, truth)            \
-  _(lt, 2, FI, truth)            \
-  _(le, 2, FI, truth)            \
-  _(gt, 2, FI, truth)            \
-  _(ge, 2, FI, truth)            \
-  _(logical_and, 2, FI, truth)   \
-  _(logical_or, 2, FI, truth)    \
+#define TANDEM_MAP_COMPARE(_)  \
+  _(logical_not, 1, FI, truth) \
+  _(isnan, 1, F, truth)        \
+  _(isinf, 1, F, truth)        \
+  _(isfinite, 1, F, truth)     \
+  _(isposinf, 1, F, truth)     \
+  _(isneginf, 1, F, truth)     \
+  _(signbit, 1, FI, truth)     \
+  _(eq, 2, FI, truth)          \
+  _(ne, 2, FI, truth)          \
+  _(lt, 2, FI, truth)          \
+  _(le, 2, FI, truth)          \
+  _(gt, 2, FI, truth)          \
+  _(ge, 2, FI, truth)          \
+  _(logical_and, 2, FI, truth) \
+  _(logical_or, 2, FI, truth)  \
   _(logical_xor, 2, FI, truth)
 
-#define TANDEM_MAP_EXPONENTIAL(_)                                               \
-  _(exp, 1, F, value)                                                           \
-  _(exp2, 1, F, value)                                                          \
-  _(expm1, 1, F, value)                                                         \
-  _(log, 1, F, value)                                                           \
-  _(log2, 1, F, value)                                                          \
-  _(log10, 1, F, value)                                                         \
-  _(log1p, 1, F, value)                                                         \
-  _(sinh, 1, F, value)                                                          \
-  _(cosh, 1, F, value)                                                          \
-  _(tanh, 1, F, value)                                                          \
-  _(asinh, 1, F, value)                                                         \
-  _(acosh, 1, F, value)                                                         \
-  _(atanh, 1, F, value)                                                         \
-  _(sigmoid, 1, F, value)                                                       \
-  _(log_sigmoid, 1, F, value)                                                   \
-  _(softplus, 1, F, value) /* log(1 + exp(a x)) / a, or x where a x > b */      \
-  _(pow, 2, FI, value)                                                          \
-  _(xlogy, 2, F, value)                                                         \
-  _(logaddexp, 2, F, value)                                                     \
-  _(logaddexp2, 2, F, value)                                                    \
-  _(tanh_backward, 2, F, value)    /* (g, y): g (1 - y y) */                    \
+#define TANDEM_MAP_EXPONENTIAL(_)                                          \
+  _(exp, 1, F, value)                                                      \
+  _(exp2, 1, F, value)                                                     \
+  _(expm1, 1, F, value)                                                    \
+  _(log, 1, F, value)                                                      \
+  _(log2, 1, F, value)                                                     \
+  _(log10, 1, F, value)                                                    \
+  _(log1p, 1, F, value)                                                    \
+  _(sinh, 1, F, value)                                                     \
+  _(cosh, 1, F, value)                                                     \
+  _(tanh, 1, F, value)                                                     \
+  _(asinh, 1, F, value)                                                    \
+  _(acosh, 1, F, value)                                                    \
+  _(atanh, 1, F, value)                                                    \
+  _(sigmoid, 1, F, value)                                                  \
+  _(log_sigmoid, 1, F, value)                                              \
+  _(softplus, 1, F, value) /* log(1 + exp(a x)) / a, or x where a x > b */ \
+  _(pow, 2, FI, value)                                                     \
+  _(xlogy, 2, F, value)                                                    \
+  _(logaddexp, 2, F, value)                                                \
+  _(logaddexp2, 2, F, value)                                               \
+  _(tanh_backward, 2, F, value)    /* (g, y): g (1 - y y) */               \
   _(sigmoid_backward, 2, F, value) /* (g, y): g y (1 - y) */
 
 #define TANDEM_MAP_SPECIAL(_) \
@@ -118,19 +118,19 @@
   _(atan2, 2, F, value)       \
   _(hypot, 2, F, value)
 
-#define TANDEM_MAP_ACTIVATION(_)                                           \
-  _(leaky_relu, 1, F, value) /* slope a */                                 \
-  _(elu, 1, F, value) /* b x where x > 0, else b a (exp(c x) - 1) */       \
-  _(silu, 1, F, value)                                                     \
-  _(mish, 1, F, value)                                                     \
-  _(gelu, 1, F, value)                                                     \
-  _(gelu_tanh, 1, F, value)                                                \
-  _(hardsigmoid, 1, F, value)                                              \
-  _(hardswish, 1, F, value)                                                \
-  _(softsign, 1, F, value)                                                 \
-  _(tanhshrink, 1, F, value)                                               \
-  _(hardshrink, 1, F, value) /* 0 where |x| <= a */                        \
-  _(softshrink, 1, F, value) /* x moved towards 0 by a */                  \
+#define TANDEM_MAP_ACTIVATION(_)                                            \
+  _(leaky_relu, 1, F, value) /* slope a */                                  \
+  _(elu, 1, F, value)        /* b x where x > 0, else b a (exp(c x) - 1) */ \
+  _(silu, 1, F, value)                                                      \
+  _(mish, 1, F, value)                                                      \
+  _(gelu, 1, F, value)                                                      \
+  _(gelu_tanh, 1, F, value)                                                 \
+  _(hardsigmoid, 1, F, value)                                               \
+  _(hardswish, 1, F, value)                                                 \
+  _(softsign, 1, F, value)                                                  \
+  _(tanhshrink, 1, F, value)                                                \
+  _(hardshrink, 1, F, value) /* 0 where |x| <= a */                         \
+  _(softshrink, 1, F, value) /* x moved towards 0 by a */                   \
   _(threshold, 1, FI, value) /* x where x > a, else b */
 
 #define TANDEM_MAP_FUNCTIONS(_) \
@@ -162,10 +162,9 @@ struct MapInfo {
   uint8_t types;
   MapKind kind;
 };
-inline constexpr MapInfo kMapInfo[] = {
-    {"none", 0, 0, MapKind::value},
+inline constexpr MapInfo kMapInfo[] = {{"none", 0, 0, MapKind::value},
 #define TANDEM_CASE(name, arity, types, kind) {#name, arity, kMap##types, MapKind::kind},
-    TANDEM_MAP_FUNCTIONS(TANDEM_CASE)
+                                       TANDEM_MAP_FUNCTIONS(TANDEM_CASE)
 #undef TANDEM_CASE
 };
 inline constexpr int kNumMapFns = sizeof(kMapInfo) / sizeof(kMapInfo[0]);

@@ -32,8 +32,9 @@ void enter(MapFn fn, InnerTable& table) {
 }  // namespace integers
 
 void enter_integers(InnerTable& table) {
-#define TANDEM_CASE(name, arity, types, kind) \
-  integers::enter<integers::formula::name##_, MapKind::kind, arity, kMap##types>(MapFn::name, table);
+#define TANDEM_CASE(name, arity, types, kind)                                                 \
+  integers::enter<integers::formula::name##_, MapKind::kind, arity, kMap##types>(MapFn::name, \
+                                                                                 table);
   TANDEM_MAP_FUNCTIONS(TANDEM_CASE)
 #undef TANDEM_CASE
 }

@@ -10,8 +10,8 @@ namespace tandem::kernels {
 
 enum Compute : uint8_t { kComputeF32, kComputeF64, kComputeI64, kNumComputes };
 
-/// out[i] = f(in...[i]) for i < n over contiguous operands of the compute type. Bit k of `scalars` set:
-/// operand k is one value.
+/// out[i] = f(in...[i]) for i < n over contiguous operands of the compute type. Bit k of `scalars`
+/// set: operand k is one value.
 using Inner = void (*)(void* out, const void* const* in, int64_t n, unsigned scalars,
                        const MapParams& params);
 

@@ -59,18 +59,26 @@ void scatter_as(const void* src_, void* dst_, int64_t stride, int64_t n) {
 
 void gather(size_t size, const void* src, int64_t stride, void* dst, int64_t n) {
   switch (size) {
-    case 1: return gather_as<uint8_t>(src, stride, dst, n);
-    case 2: return gather_as<uint16_t>(src, stride, dst, n);
-    case 4: return gather_as<uint32_t>(src, stride, dst, n);
-    default: return gather_as<uint64_t>(src, stride, dst, n);
+    case 1:
+      return gather_as<uint8_t>(src, stride, dst, n);
+    case 2:
+      return gather_as<uint16_t>(src, stride, dst, n);
+    case 4:
+      return gather_as<uint32_t>(src, stride, dst, n);
+    default:
+      return gather_as<uint64_t>(src, stride, dst, n);
   }
 }
 void scatter(size_t size, const void* src, void* dst, int64_t stride, int64_t n) {
   switch (size) {
-    case 1: return scatter_as<uint8_t>(src, dst, stride, n);
-    case 2: return scatter_as<uint16_t>(src, dst, stride, n);
-    case 4: return scatter_as<uint32_t>(src, dst, stride, n);
-    default: return scatter_as<uint64_t>(src, dst, stride, n);
+    case 1:
+      return scatter_as<uint8_t>(src, dst, stride, n);
+    case 2:
+      return scatter_as<uint16_t>(src, dst, stride, n);
+    case 4:
+      return scatter_as<uint32_t>(src, dst, stride, n);
+    default:
+      return scatter_as<uint64_t>(src, dst, stride, n);
   }
 }
 

@@ -14,8 +14,8 @@ inline constexpr int kMaxWalkOperands = 4;
 
 /// The iteration space of an output and its broadcast inputs, in the fewest dimensions.
 ///
-/// Dimensions are sorted so that the output's smallest stride is the last one, and neighbours that all
-/// operands walk through without a jump are merged. Operand 0 is the output.
+/// Dimensions are sorted so that the output's smallest stride is the last one, and neighbours that
+/// all operands walk through without a jump are merged. Operand 0 is the output.
 struct Walk {
   int operands = 0;
   int ndim = 0;  // at least 1
@@ -30,8 +30,8 @@ struct Walk {
   /// True iff operand k lies in the order of the walk without gaps.
   bool linear(int k) const { return ndim == 1 && inner_stride(k) == 1; }
 
-  /// Calls fn(offsets, n) for each piece of a row within elements [begin, end) of the walk; offsets[k]
-  /// is where operand k's piece starts, in elements.
+  /// Calls fn(offsets, n) for each piece of a row within elements [begin, end) of the walk;
+  /// offsets[k] is where operand k's piece starts, in elements.
   template <class F>
   void rows(int64_t begin, int64_t end, const F& fn) const {
     Dims index(ndim);

@@ -57,11 +57,7 @@ struct Vec {
   friend Vec operator+(Vec a, Vec b) { return of(static_cast<T>(wrapping(a.v) + wrapping(b.v))); }
   friend Vec operator-(Vec a, Vec b) { return of(static_cast<T>(wrapping(a.v) - wrapping(b.v))); }
   friend Vec operator*(Vec a, Vec b) { return of(static_cast<T>(wrapping(a.v) * wrapping(b.v))); }
-  friend Vec operator/(Vec a, Vec b)
-    requires(std::is_floating_point_v<T>)
-  {
-    return of(a.v / b.v);
-  }
+  friend Vec operator/(Vec a, Vec b) requires(std::is_floating_point_v<T>) { return of(a.v / b.v); }
   friend Vec operator-(Vec a) {
     if constexpr (std::is_integral_v<T>) return of(static_cast<T>(0 - wrapping(a.v)));
     if constexpr (!std::is_integral_v<T>) return of(-a.v);
@@ -172,8 +168,8 @@ inline Vec<float> exponent(Vec<float> x) {
                         (0x1p23f + 127));
 }
 inline Vec<double> mantissa(Vec<double> x) {
-  return Vec<double>::of(std::bit_cast<double>(
-      (std::bit_cast<uint64_t>(x.v) & 0x000fffffffffffff) | 0x3ff0000000000000));
+  return Vec<double>::of(std::bit_cast<double>((std::bit_cast<uint64_t>(x.v) & 0x000fffffffffffff) |
+                                               0x3ff0000000000000));
 }
 inline Vec<float> mantissa(Vec<float> x) {
   return Vec<float>::of(

@@ -71,8 +71,8 @@ double erfinv(double y) {
   if (std::isnan(y) || std::fabs(y) > 1) return std::numeric_limits<double>::quiet_NaN();
   if (std::fabs(y) == 1) return std::copysign(std::numeric_limits<double>::infinity(), y);
   if (y == 0) return y;
-  // A first guess from the leading behaviour of erf's tail, then Halley's steps. Far out they work on
-  // erfc, whose relative error stays small there.
+  // A first guess from the leading behaviour of erf's tail, then Halley's steps. Far out they work
+  // on erfc, whose relative error stays small there.
   constexpr double kTwoOverSqrtPi = 1.12837916709551257390;
   const double a = std::fabs(y);
   const double l = std::log1p(-a * a);

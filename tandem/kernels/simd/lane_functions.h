@@ -3,7 +3,8 @@
 #include <cstdint>
 
 // Functions that formulas apply lane by lane: the transcendental ones in double precision, the rare
-// ones, and those on integers. Plain names without overloads, so that one can be a template argument.
+// ones, and those on integers. Plain names without overloads, so that one can be a template
+// argument.
 
 namespace tandem::kernels::libm {
 

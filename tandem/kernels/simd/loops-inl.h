@@ -1,4 +1,5 @@
-// The formulas and the loops around them for Highway's registers. Included once per instruction set.
+// The formulas and the loops around them for Highway's registers. Included once per instruction
+// set.
 #if defined(TANDEM_KERNELS_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TANDEM_KERNELS_LOOPS_INL_H_
 #undef TANDEM_KERNELS_LOOPS_INL_H_

@@ -38,7 +38,7 @@ using Tag = hn::ScalableTag<T>;
 
 template <class T>
 struct Mask {
-  hn::Mask<Tag<T>> m;
+  hn::Mask<Tag<T> > m;
   friend HWY_INLINE Mask operator&(Mask a, Mask b) { return {hn::And(a.m, b.m)}; }
   friend HWY_INLINE Mask operator|(Mask a, Mask b) { return {hn::Or(a.m, b.m)}; }
   friend HWY_INLINE Mask operator^(Mask a, Mask b) { return {hn::Xor(a.m, b.m)}; }
@@ -49,11 +49,11 @@ template <class T>
 struct Vec {
   using Lane = T;
   static constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
-  hn::Vec<Tag<T>> v;
+  hn::Vec<Tag<T> > v;
 
   Vec() = default;
   HWY_INLINE Vec(double c) : v(hn::Set(Tag<T>(), static_cast<T>(c))) {}
-  HWY_INLINE explicit Vec(hn::Vec<Tag<T>> x) : v(x) {}
+  HWY_INLINE explicit Vec(hn::Vec<Tag<T> > x) : v(x) {}
   static HWY_INLINE Vec of(T x) { return Vec(hn::Set(Tag<T>(), x)); }
 
   friend HWY_INLINE Vec operator+(Vec a, Vec b) { return Vec(hn::Add(a.v, b.v)); }
@@ -79,7 +79,8 @@ HWY_INLINE void store(Vec<T> x, T* p) {
 }
 
 // The first n < kLanes lanes of a register. Nothing behind them is touched: AVX2's and AVX-512's
-// masked loads do not fault. AVX2's masked stores are slow on some machines, hence stores in halves.
+// masked loads do not fault. AVX2's masked stores are slow on some machines, hence stores in
+// halves.
 template <class T>
 HWY_INLINE Vec<T> load_part(const T* p, int64_t n) {
   const Tag<T> d;
@@ -141,19 +142,19 @@ HWY_INLINE void store_part(Mask<T> m, uint8_t* p, int64_t n) {
   store(m, bytes);
   for (int64_t i = 0; i < n; ++i) p[i] = bytes[i];
 }
-HWY_INLINE Mask<float> mask_of(hn::Vec<hn::Rebind<uint8_t, Tag<float>>> bytes) {
-  const hn::Rebind<int32_t, Tag<float>> di;
+HWY_INLINE Mask<float> mask_of(hn::Vec<hn::Rebind<uint8_t, Tag<float> > > bytes) {
+  const hn::Rebind<int32_t, Tag<float> > di;
   return {hn::RebindMask(Tag<float>(), hn::Ne(hn::PromoteTo(di, bytes), hn::Zero(di)))};
 }
-HWY_INLINE Mask<double> mask_of(hn::Vec<hn::Rebind<uint8_t, Tag<double>>> bytes) {
-  const hn::Rebind<int64_t, Tag<double>> di;
-  const hn::Rebind<int32_t, Tag<double>> d32;
+HWY_INLINE Mask<double> mask_of(hn::Vec<hn::Rebind<uint8_t, Tag<double> > > bytes) {
+  const hn::Rebind<int64_t, Tag<double> > di;
+  const hn::Rebind<int32_t, Tag<double> > d32;
   return {hn::RebindMask(Tag<double>(),
                          hn::Ne(hn::PromoteTo(di, hn::PromoteTo(d32, bytes)), hn::Zero(di)))};
 }
 template <class T>
 HWY_INLINE Mask<T> load_mask(const uint8_t* p) {
-  return mask_of(hn::LoadU(hn::Rebind<uint8_t, Tag<T>>(), p));
+  return mask_of(hn::LoadU(hn::Rebind<uint8_t, Tag<T> >(), p));
 }
 template <class T>
 HWY_INLINE Mask<T> load_mask_part(const uint8_t* p, int64_t n) {
@@ -170,7 +171,8 @@ template <class T>
 HWY_INLINE Vec<T> select(Mask<T> m, Vec<T> a, Vec<T> b) {
   return Vec<T>(hn::IfThenElse(m.m, a.v, b.v));
 }
-// The x86 instructions give the second operand when either is nan, which is what formulas.inc wants.
+// The x86 instructions give the second operand when either is nan, which is what formulas.inc
+// wants.
 template <class T>
 HWY_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
   return Vec<T>(hn::Min(a.v, b.v));
@@ -209,40 +211,40 @@ HWY_INLINE Vec<T> copysign(Vec<T> magnitude, Vec<T> sign) {
 }
 template <class T>
 HWY_INLINE Mask<T> signbit(Vec<T> a) {
-  const hn::RebindToSigned<Tag<T>> di;
+  const hn::RebindToSigned<Tag<T> > di;
   return {hn::RebindMask(Tag<T>(), hn::Lt(hn::BitCast(di, a.v), hn::Zero(di)))};
 }
 
 // As in lane.h, on the bits.
 HWY_INLINE Vec<float> pow2(Vec<float> n) {
-  const hn::RebindToUnsigned<Tag<float>> du;
+  const hn::RebindToUnsigned<Tag<float> > du;
   return Vec<float>(hn::BitCast(
       Tag<float>(), hn::ShiftLeft<23>(hn::BitCast(du, (n + Vec<float>(0x1.8p23 + 127)).v))));
 }
 HWY_INLINE Vec<double> pow2(Vec<double> n) {
-  const hn::RebindToUnsigned<Tag<double>> du;
+  const hn::RebindToUnsigned<Tag<double> > du;
   return Vec<double>(hn::BitCast(
       Tag<double>(), hn::ShiftLeft<52>(hn::BitCast(du, (n + Vec<double>(0x1.8p52 + 1023)).v))));
 }
 HWY_INLINE Vec<float> exponent(Vec<float> x) {
-  const hn::RebindToUnsigned<Tag<float>> du;
+  const hn::RebindToUnsigned<Tag<float> > du;
   const auto bits = hn::ShiftRight<23>(hn::BitCast(du, x.v));
   return Vec<float>(hn::BitCast(Tag<float>(), hn::Or(bits, hn::Set(du, 0x4b000000u)))) -
          Vec<float>(0x1p23 + 127);
 }
 HWY_INLINE Vec<double> exponent(Vec<double> x) {
-  const hn::RebindToUnsigned<Tag<double>> du;
+  const hn::RebindToUnsigned<Tag<double> > du;
   const auto bits = hn::ShiftRight<52>(hn::BitCast(du, x.v));
   return Vec<double>(hn::BitCast(Tag<double>(), hn::Or(bits, hn::Set(du, 0x4330000000000000u)))) -
          Vec<double>(0x1p52 + 1023);
 }
 HWY_INLINE Vec<float> mantissa(Vec<float> x) {
-  const hn::RebindToUnsigned<Tag<float>> du;
+  const hn::RebindToUnsigned<Tag<float> > du;
   const auto bits = hn::And(hn::BitCast(du, x.v), hn::Set(du, 0x007fffffu));
   return Vec<float>(hn::BitCast(Tag<float>(), hn::Or(bits, hn::Set(du, 0x3f800000u))));
 }
 HWY_INLINE Vec<double> mantissa(Vec<double> x) {
-  const hn::RebindToUnsigned<Tag<double>> du;
+  const hn::RebindToUnsigned<Tag<double> > du;
   const auto bits = hn::And(hn::BitCast(du, x.v), hn::Set(du, 0x000fffffffffffffu));
   return Vec<double>(hn::BitCast(Tag<double>(), hn::Or(bits, hn::Set(du, 0x3ff0000000000000u))));
 }
@@ -250,8 +252,12 @@ HWY_INLINE Vec<double> mantissa(Vec<double> x) {
 // The lanes of a Vec<float> in double precision: two registers.
 struct WideMask {
   Mask<double> lo, hi;
-  friend HWY_INLINE WideMask operator&(WideMask a, WideMask b) { return {a.lo & b.lo, a.hi & b.hi}; }
-  friend HWY_INLINE WideMask operator|(WideMask a, WideMask b) { return {a.lo | b.lo, a.hi | b.hi}; }
+  friend HWY_INLINE WideMask operator&(WideMask a, WideMask b) {
+    return {a.lo & b.lo, a.hi & b.hi};
+  }
+  friend HWY_INLINE WideMask operator|(WideMask a, WideMask b) {
+    return {a.lo | b.lo, a.hi | b.hi};
+  }
   friend HWY_INLINE WideMask operator!(WideMask a) { return {!a.lo, !a.hi}; }
 };
 struct Wide {
@@ -301,15 +307,15 @@ HWY_INLINE Wide select(WideMask m, Wide a, Wide b) {
   return {select(m.lo, a.lo, b.lo), select(m.hi, a.hi, b.hi)};
 }
 HWY_INLINE Wide to_f64(Vec<float> x) {
-  const hn::Half<Tag<float>> half;
+  const hn::Half<Tag<float> > half;
   const Tag<double> d;
   return {Vec<double>(hn::PromoteTo(d, hn::LowerHalf(half, x.v))),
           Vec<double>(hn::PromoteTo(d, hn::UpperHalf(half, x.v)))};
 }
 HWY_INLINE Vec<float> to_f32(Wide x) {
-  const hn::Half<Tag<float>> half;
-  return Vec<float>(hn::Combine(Tag<float>(), hn::DemoteTo(half, x.hi.v),
-                                hn::DemoteTo(half, x.lo.v)));
+  const hn::Half<Tag<float> > half;
+  return Vec<float>(
+      hn::Combine(Tag<float>(), hn::DemoteTo(half, x.hi.v), hn::DemoteTo(half, x.lo.v)));
 }
 
 template <auto F, class T>
