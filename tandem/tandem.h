@@ -1,13 +1,8 @@
 #pragma once
 
-/// All of Tandem in one header. Programs written for LibTorch need one more line:
-///
-///     #include <tandem/tandem.h>
-///     namespace torch = tandem;
-
-#include "tandem/base/array_ref.h"
-#include "tandem/base/error.h"
+/// Everything. Programs that want to compile faster include the headers that they need.
+#include "tandem/autograd/autograd.h"
+#include "tandem/base/memory.h"
 #include "tandem/base/parallel.h"
-#include "tandem/core/dtype.h"
-#include "tandem/core/half.h"
-#include "tandem/core/shape.h"
+#include "tandem/core/tensor.h"
+#include "tandem/ops/ops.h"

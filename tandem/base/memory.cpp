@@ -113,7 +113,8 @@ void register_thread() {
 }
 
 inline ThreadPool& pool() {
-  if (!t_pool.registered) [[unlikely]] register_thread();
+  if (!t_pool.registered) [[unlikely]]
+    register_thread();
   return t_pool;
 }
 
@@ -174,7 +175,8 @@ void* allocate_small(size_t bytes) {
 #else
   const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
   ThreadPool& t = pool();
-  if (!t.lists[k].head) [[unlikely]] refill(t, k);
+  if (!t.lists[k].head) [[unlikely]]
+    refill(t, k);
   FreeBlock* b = t.lists[k].head;
   t.lists[k].head = b->next;
   --t.lists[k].count;
@@ -196,7 +198,8 @@ void free_small(void* p, [[maybe_unused]] size_t bytes) {
   t.lists[k].head = b;
   t.cached.add(k * static_cast<int64_t>(kGranule));
   t.objects.add(-1);
-  if (++t.lists[k].count > kListLimit) [[unlikely]] spill(t, k);
+  if (++t.lists[k].count > kListLimit) [[unlikely]]
+    spill(t, k);
 #endif
 }
 

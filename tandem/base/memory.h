@@ -5,8 +5,8 @@
 
 /// Where tensors get their memory from.
 ///
-/// Small blocks come from thread-local free lists without a lock; larger ones from a shared cache of
-/// freed blocks, so that a training loop asks the system for memory only in its first step.
+/// Small blocks come from thread-local free lists without a lock; larger ones from a shared cache
+/// of freed blocks, so that a training loop asks the system for memory only in its first step.
 namespace tandem::memory {
 
 struct Stats {

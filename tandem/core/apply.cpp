@@ -13,7 +13,8 @@ constinit thread_local OpObserver* t_observer = nullptr;
 // Arguments of one call: on the stack for ordinary ops, on the heap for cat of a hundred tensors.
 template <class T, int N = 4>
 struct Scratch {
-  explicit Scratch(size_t n) : heap_(n > N ? new T[n] : nullptr), data_(heap_ ? heap_.get() : stack_) {}
+  explicit Scratch(size_t n)
+      : heap_(n > N ? new T[n] : nullptr), data_(heap_ ? heap_.get() : stack_) {}
   T* get() { return data_; }
   T& operator[](size_t i) { return data_[i]; }
 
@@ -30,13 +31,13 @@ struct Scratch {
 
 [[noreturn, gnu::cold]] void mixed_devices(const OpDef& op, Device a, Device b) {
   TANDEM_CHECK(false, op.name,
-               ": Expected all tensors to be on the same device, but found at least two devices, ", a,
-               " and ", b, "! (move one with .to(device))");
+               ": Expected all tensors to be on the same device, but found at least two devices, ",
+               a, " and ", b, "! (move one with .to(device))");
   __builtin_unreachable();
 }
 
-// Collects the input types and gives the device that they, and `self` if there is one, share. A plain
-// number goes with any device.
+// Collects the input types and gives the device that they, and `self` if there is one, share. A
+// plain number goes with any device.
 Device collect_types(const OpDef& op, const TensorImpl* self, TensorArgs in,
                      const TensorType** types) {
   const Device* device = self ? &self->type.device : nullptr;
@@ -66,9 +67,10 @@ bool any_wants_grad(TensorArgs in) {
 // In two halves, because an in-place op overwrites one of the inputs between them.
 
 void save(Node& node, int slot, TensorImpl* t) {
-  TANDEM_CHECK(!t->inference, node.op->name,
-               ": Inference tensors cannot be saved for backward. To work around you can make a clone "
-               "to get a normal tensor and use it in autograd.");
+  TANDEM_CHECK(
+      !t->inference, node.op->name,
+      ": Inference tensors cannot be saved for backward. To work around you can make a clone "
+      "to get a normal tensor and use it in autograd.");
   retain(t);
   node.saved()[slot] = {t, t->version()};
 }
@@ -151,7 +153,8 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
   op.view({op, in->type.sizes, in->strides, out->type.sizes, attrs, out->strides, out->offset});
   out->storage = in->storage;
   if (in->data)
-    out->data = static_cast<char*>(in->data) + out->offset * static_cast<int64_t>(size_of(in->type.dtype));
+    out->data =
+        static_cast<char*>(in->data) + out->offset * static_cast<int64_t>(size_of(in->type.dtype));
   out->offset += in->offset;
   out->numel = numel_of(out->type.sizes);
   out->contiguous = is_contiguous(out->type.sizes, out->strides);
@@ -178,19 +181,22 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
 
 void check_writable(const OpDef& op, TensorImpl* self) {
   for (size_t d = 0; d < self->strides.size(); ++d)
-    TANDEM_CHECK(self->strides[d] != 0 || self->type.sizes[d] <= 1, op.name,
-                 "_: unsupported operation: more than one element of the written-to tensor refers to a "
-                 "single memory location. Please clone() the tensor before performing the operation.");
+    TANDEM_CHECK(
+        self->strides[d] != 0 || self->type.sizes[d] <= 1, op.name,
+        "_: unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. Please clone() the tensor before performing the operation.");
   if (!t_mode.inference)
     TANDEM_CHECK(!self->inference || !t_mode.grad || !self->wants_grad(), op.name,
                  "_: Inplace update to inference tensor outside InferenceMode is not allowed.");
   if (!t_mode.grad) return;
-  TANDEM_CHECK(!self->requires_grad, op.name,
-               "_: a leaf Variable that requires grad is being used in an in-place operation. (update it "
-               "under NoGradGuard, or work on a clone())");
-  TANDEM_CHECK(!self->view || !self->view->base->requires_grad, op.name,
-               "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
-               "(update it under NoGradGuard, or work on a clone())");
+  TANDEM_CHECK(
+      !self->requires_grad, op.name,
+      "_: a leaf Variable that requires grad is being used in an in-place operation. (update it "
+      "under NoGradGuard, or work on a clone())");
+  TANDEM_CHECK(
+      !self->view || !self->view->base->requires_grad, op.name,
+      "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
+      "(update it under NoGradGuard, or work on a clone())");
 }
 
 void check_result_fits(const OpDef& op, const TensorType& result, const TensorType& self) {
@@ -250,7 +256,8 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
     compute_dynamic(op, in, attrs, device, outputs);
   else
     compute(op, in, attrs, device, types.get(), outputs);
-  if (t_observer) [[unlikely]] t_observer->ran(op);
+  if (t_observer) [[unlikely]]
+    t_observer->ran(op);
   if (t_mode.grad && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
 }
@@ -278,7 +285,8 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   NodePtr node = record ? begin_record(op, in, attrs, self) : nullptr;
   if (!self->type.device.is_meta()) write_result(op, in, attrs, type, self);
   self->bump(op.name);
-  if (t_observer) [[unlikely]] t_observer->ran(op);
+  if (t_observer) [[unlikely]]
+    t_observer->ran(op);
   if (!record && !has_history) return result;
 
   const Edge before = std::exchange(self->edge, {});

@@ -13,8 +13,8 @@ struct TensorArg {
 };
 using TensorArgs = ArrayRef<TensorArg>;
 
-/// Runs an op: infers types, computes, and lets the results remember how they were made. This is the
-/// one door: nobody else asks how we are running.
+/// Runs an op: infers types, computes, and lets the results remember how they were made. This is
+/// the one door: nobody else asks how we are running.
 Tensor apply(const OpDef& op, TensorArgs inputs, AttrRef attrs = {});
 /// The same for ops with several outputs.
 void apply(const OpDef& op, TensorArgs inputs, AttrRef attrs, Tensor* outputs);
@@ -24,8 +24,9 @@ std::array<Tensor, N> apply_n(const OpDef& op, TensorArgs inputs, AttrRef attrs 
   apply(op, inputs, attrs, out.data());
   return out;
 }
-/// Runs an op and writes its result over `self`, which takes over the result's history. `self` may be
-/// among the inputs, and must be when its old values or its old history matter. It may be a view: then its base and the base's other views change too.
+/// Runs an op and writes its result over `self`, which takes over the result's history. `self` may
+/// be among the inputs, and must be when its old values or its old history matter. It may be a
+/// view: then its base and the base's other views change too.
 Tensor& apply_inplace(const OpDef& op, const Tensor& self, TensorArgs inputs, AttrRef attrs = {});
 
 /// Told of every op that this thread runs while it exists: for tests, profilers and the like.

@@ -14,16 +14,17 @@
 
 namespace tandem {
 
-/// Lists the fields of an attribute struct, once. Printing, hashing, equality and saving are derived.
+/// Lists the fields of an attribute struct, once. Printing, hashing, equality and saving are
+/// derived.
 ///
 ///   struct ReduceAttrs {
 ///     Dims dims;
 ///     bool keepdim = false;
 ///     TANDEM_FIELDS(dims, keepdim)
 ///   };
-#define TANDEM_FIELDS(...)                                                         \
-  static constexpr const char* field_names() { return #__VA_ARGS__; }              \
-  auto fields() const { return std::tie(__VA_ARGS__); }                            \
+#define TANDEM_FIELDS(...)                                            \
+  static constexpr const char* field_names() { return #__VA_ARGS__; } \
+  auto fields() const { return std::tie(__VA_ARGS__); }               \
   auto fields() { return std::tie(__VA_ARGS__); }
 
 /// What the rest of the system can do with an attribute struct without knowing its type.
@@ -43,7 +44,10 @@ inline size_t mix(size_t h, size_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ULL +
 
 template <class T>
 size_t hash_field(const T& v) {
-  if constexpr (requires { v.begin(); v.end(); }) {
+  if constexpr (requires {
+                  v.begin();
+                  v.end();
+                }) {
     size_t h = 17;
     for (const auto& e : v) h = mix(h, hash_field(e));
     return h;
@@ -111,7 +115,7 @@ struct AttrRef {
   AttrRef() = default;
   AttrRef(const void* d, const AttrType* t) : data(d), type(t) {}
   template <class A>
-    requires requires { A::field_names(); }
+  requires requires { A::field_names(); }
   AttrRef(const A& a) : data(&a), type(&detail::attr_type_of<A>) {}
   template <class A>
   const A& as() const {

@@ -8,10 +8,14 @@ namespace tandem {
 
 const char* name_of(DeviceType t) {
   switch (t) {
-    case kCPU: return "cpu";
-    case kCUDA: return "cuda";
-    case kOpenCL: return "opencl";
-    case kMeta: return "meta";
+    case kCPU:
+      return "cpu";
+    case kCUDA:
+      return "cuda";
+    case kOpenCL:
+      return "opencl";
+    case kMeta:
+      return "meta";
   }
   return "unknown";
 }

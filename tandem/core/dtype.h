@@ -46,9 +46,9 @@ struct DTypeInfo {
   uint8_t size;
 };
 inline constexpr DTypeInfo kDTypeInfo[kNumDTypes + 1] = {
-    {"uint8", "Byte", 1},     {"int8", "Char", 1},      {"int16", "Short", 2},
-    {"int32", "Int", 4},      {"int64", "Long", 8},     {"float16", "Half", 2},
-    {"float32", "Float", 4},  {"float64", "Double", 8}, {"bool", "Bool", 1},
+    {"uint8", "Byte", 1},        {"int8", "Char", 1},           {"int16", "Short", 2},
+    {"int32", "Int", 4},         {"int64", "Long", 8},          {"float16", "Half", 2},
+    {"float32", "Float", 4},     {"float64", "Double", 8},      {"bool", "Bool", 1},
     {"bfloat16", "BFloat16", 2}, {"undefined", "Undefined", 0},
 };
 }  // namespace detail
@@ -89,14 +89,14 @@ struct type_of_dtype;
   _(double, Double)              \
   _(bool, Bool)                  \
   _(::tandem::BFloat16, BFloat16)
-#define TANDEM_TYPE_TRAITS(T, name)                                  \
-  template <>                                                        \
-  struct dtype_of_type<T> {                                          \
-    static constexpr DType value = DType::name;                      \
-  };                                                                 \
-  template <>                                                        \
-  struct type_of_dtype<DType::name> {                                \
-    using type = T;                                                  \
+#define TANDEM_TYPE_TRAITS(T, name)             \
+  template <>                                   \
+  struct dtype_of_type<T> {                     \
+    static constexpr DType value = DType::name; \
+  };                                            \
+  template <>                                   \
+  struct type_of_dtype<DType::name> {           \
+    using type = T;                             \
   };
 TANDEM_FOR_EACH_DTYPE(TANDEM_TYPE_TRAITS)
 #undef TANDEM_TYPE_TRAITS
@@ -120,7 +120,8 @@ decltype(auto) dispatch(DType t, F&& fn) {
     return fn(T());
     TANDEM_FOR_EACH_DTYPE(TANDEM_CASE)
 #undef TANDEM_CASE
-    default: break;
+    default:
+      break;
   }
   TANDEM_CHECK_TYPE(false, "the tensor has no dtype");
   return fn(float());

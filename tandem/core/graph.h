@@ -29,15 +29,16 @@ struct NodeExtra;
 
 /// One application of an op: the record that backward walks and that graphs are made of.
 ///
-/// A node owns the nodes its inputs came from. An input that needs no gradient has an empty edge when
-/// only autograd keeps the record. Leaves are nodes too (op `leaf`): they hold the gradient of a tensor
-/// that the user made.
+/// A node owns the nodes its inputs came from. An input that needs no gradient has an empty edge
+/// when only autograd keeps the record. Leaves are nodes too (op `leaf`): they hold the gradient of
+/// a tensor that the user made.
 ///
 /// A node is one block of memory: the struct, then its edges, output types, saved tensors and
 /// attributes.
 struct Node {
   std::atomic<uint32_t> refs{1};
-  // Marks of a backward walk: which walk owns this node and where its state is. See autograd/backward.
+  // Marks of a backward walk: which walk owns this node and where its state is. See
+  // autograd/backward.
   std::atomic<uint32_t> walk{0};
   uint32_t walk_slot = 0;
   uint32_t n_inputs = 0;
@@ -65,9 +66,7 @@ struct Node {
   }
   Saved* saved() { return reinterpret_cast<Saved*>(outputs() + n_outputs); }
   const Saved* saved() const { return reinterpret_cast<const Saved*>(outputs() + n_outputs); }
-  AttrRef attrs() const {
-    return attr_type ? AttrRef(saved() + n_saved, attr_type) : AttrRef();
-  }
+  AttrRef attrs() const { return attr_type ? AttrRef(saved() + n_saved, attr_type) : AttrRef(); }
   /// Position in saved() of the value that bit `bit` of Saves stands for; -1 if it was not saved.
   int saved_index(int bit) const;
   void release_saved();

@@ -14,8 +14,8 @@ struct Half {
   Half() = default;
   Half(float f) : bits(from_float(f)) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, float>)
-  Half(T v) : Half(static_cast<float>(v)) {}
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, float>) Half(T v)
+      : Half(static_cast<float>(v)) {}
   operator float() const { return to_float(bits); }
   static Half from_bits(uint16_t b) {
     Half h;
@@ -30,7 +30,8 @@ struct Half {
     if (magnitude > 0x7f800000) return sign | 0x7e00;   // nan
     if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to infinity
     if (magnitude < 0x38800000) {
-      // Below the smallest normal half: adding 0.5 lines the mantissa up and rounds to nearest even.
+      // Below the smallest normal half: adding 0.5 lines the mantissa up and rounds to nearest
+      // even.
       const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
       return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(shifted) - 0x3f000000);
     }
@@ -52,8 +53,8 @@ struct BFloat16 {
   BFloat16() = default;
   BFloat16(float f) : bits(from_float(f)) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, float>)
-  BFloat16(T v) : BFloat16(static_cast<float>(v)) {}
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, float>) BFloat16(T v)
+      : BFloat16(static_cast<float>(v)) {}
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
   static BFloat16 from_bits(uint16_t b) {
     BFloat16 h;

@@ -23,13 +23,13 @@ struct NodeExtra {
     uint32_t output;
     std::function<Tensor(const Tensor&)> call;
   };
-  std::mutex mutex;            // guards grads: threads may share leaves
-  std::vector<Tensor> grads;   // by output: a leaf's gradient, or one kept by retain_grad
-  std::vector<bool> retain;    // by output
+  std::mutex mutex;           // guards grads: threads may share leaves
+  std::vector<Tensor> grads;  // by output: a leaf's gradient, or one kept by retain_grad
+  std::vector<bool> retain;   // by output
   std::vector<Hook> hooks;
   unsigned next_hook = 0;
   std::unique_ptr<CustomBackward> custom;
-  std::string made_by;         // under DetectAnomalyGuard: the forward call in words
+  std::string made_by;  // under DetectAnomalyGuard: the forward call in words
 };
 
 }  // namespace tandem

@@ -26,21 +26,22 @@ namespace {
 [[noreturn, gnu::cold]] void overwritten(const Node& node, const char* what, int i,
                                          const TensorImpl& t, uint32_t saved_at) {
   const char* writer = t.storage->last_writer.load(std::memory_order_relaxed);
-  TANDEM_CHECK(false, "backward of ", node.op->name,
-               ": one of the variables needed for gradient computation has been modified by an inplace "
-               "operation: ",
-               node.op->name, " saved its ", what, " ", i, " (", t.type, ") at version ", saved_at,
-               ", and ", writer ? writer : "something", "_ has overwritten it since (version ",
-               t.version(), " now). Use the out-of-place form of ", writer ? writer : "that op",
-               ", or clone() first.");
+  TANDEM_CHECK(
+      false, "backward of ", node.op->name,
+      ": one of the variables needed for gradient computation has been modified by an inplace "
+      "operation: ",
+      node.op->name, " saved its ", what, " ", i, " (", t.type, ") at version ", saved_at, ", and ",
+      writer ? writer : "something", "_ has overwritten it since (version ", t.version(),
+      " now). Use the out-of-place form of ", writer ? writer : "that op", ", or clone() first.");
   __builtin_unreachable();
 }
 
 const Saved& checked_saved(const Node& node, int bit, const char* what, int i) {
-  TANDEM_CHECK(!node.released, "backward of ", node.op->name,
-               ": Trying to backward through the graph a second time (or directly access saved tensors "
-               "after they have already been freed). Specify retain_graph=true if you need to backward "
-               "through the graph a second time.");
+  TANDEM_CHECK(
+      !node.released, "backward of ", node.op->name,
+      ": Trying to backward through the graph a second time (or directly access saved tensors "
+      "after they have already been freed). Specify retain_graph=true if you need to backward "
+      "through the graph a second time.");
   const int slot = node.saved_index(bit);
   TANDEM_ASSERT(slot >= 0, node.op->name, " reads ", what, " ", i, " which it does not save");
   const Saved& s = node.saved()[slot];

@@ -10,7 +10,10 @@ class Tensor;
 struct TensorImpl;
 struct Node;
 struct OpDef;
+namespace kernels {
 enum class MapFn : uint16_t;
+}
+using kernels::MapFn;
 
 /// Which values the gradient by input i reads. Bit j stands for input j, bit 24+k for output k.
 ///
@@ -88,8 +91,8 @@ using Grads = SmallVector<Tensor, 3>;
 /// What a gradient rule sees. Values are unpacked on demand and only if `saves` names them.
 struct VjpArgs {
   const Node& node;
-  const Tensor* grads;   // one for each output; undefined where nothing flowed back
-  const bool* needed;    // which inputs want a gradient
+  const Tensor* grads;  // one for each output; undefined where nothing flowed back
+  const bool* needed;   // which inputs want a gradient
 
   /// The gradient by output i.
   const Tensor& grad(int i = 0) const;
@@ -145,8 +148,8 @@ const OpDef* find_op(std::string_view name);
 
 /// Defines an op and enters it in the list that all_ops() gives, without a static constructor:
 ///   TANDEM_OP(kTanh) = {.name = "tanh", ...};
-#define TANDEM_OP(variable)                                                       \
-  extern const ::tandem::OpDef variable;                                          \
-  [[gnu::section("tandem_ops"), gnu::used]] static const ::tandem::OpDef* const   \
-      variable##_entry = &variable;                                               \
+#define TANDEM_OP(variable)                                                                        \
+  extern const ::tandem::OpDef variable;                                                           \
+  [[gnu::section("tandem_ops"), gnu::used]] static const ::tandem::OpDef* const variable##_entry = \
+      &variable;                                                                                   \
   constinit const ::tandem::OpDef variable

@@ -8,19 +8,19 @@
 
 namespace tandem {
 
-/// A number given where a tensor might stand: remembers whether it was real, whole or a truth value.
+/// A number given where a tensor might stand: remembers whether it was real, whole or a truth
+/// value.
 class Scalar {
  public:
   Scalar() : Scalar(int64_t{0}) {}
   template <class T>
-    requires(std::is_floating_point_v<T>)
-  Scalar(T v) : real_(static_cast<double>(v)), dtype_(kDouble) {}
+  requires(std::is_floating_point_v<T>) Scalar(T v)
+      : real_(static_cast<double>(v)), dtype_(kDouble) {}
   template <class T>
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  Scalar(T v) : whole_(static_cast<int64_t>(v)), dtype_(kLong) {}
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Scalar(T v)
+      : whole_(static_cast<int64_t>(v)), dtype_(kLong) {}
   template <class T>
-    requires(std::is_same_v<T, bool>)
-  Scalar(T v) : whole_(v), dtype_(kBool) {}
+  requires(std::is_same_v<T, bool>) Scalar(T v) : whole_(v), dtype_(kBool) {}
   Scalar(Half v) : Scalar(static_cast<float>(v)) {}
   Scalar(BFloat16 v) : Scalar(static_cast<float>(v)) {}
 
@@ -49,7 +49,8 @@ class Scalar {
   Scalar operator-() const { return isFloatingPoint() ? Scalar(-real_) : Scalar(-whole_); }
   bool equal(double v) const { return toDouble() == v; }
   friend bool operator==(const Scalar& a, const Scalar& b) {
-    return a.dtype_ == b.dtype_ && (a.isFloatingPoint() ? a.real_ == b.real_ : a.whole_ == b.whole_);
+    return a.dtype_ == b.dtype_ &&
+           (a.isFloatingPoint() ? a.real_ == b.real_ : a.whole_ == b.whole_);
   }
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     if (s.isFloatingPoint()) return out << s.real_;

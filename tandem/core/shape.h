@@ -29,6 +29,7 @@ struct Array {
   int32_t ndim = 0;
   DType dtype = DType::Undefined;
   bool contiguous = false;  // True iff the elements lie in row-major order without gaps.
+  bool weak = false;        // True iff it stands for a C++ number; see TensorType.
 
   template <class T>
   T* ptr() const {

@@ -62,7 +62,8 @@ void Storage::destroy(Storage* s) {
         delete s->deleter;
       }
       break;
-    case Kind::kMeta: break;
+    case Kind::kMeta:
+      break;
   }
   s->~Storage();
   memory::detail::free_object(s, block);

@@ -19,7 +19,8 @@ void Tensor::expect_dim(size_t n) const {
 }
 
 int64_t Tensor::size(int64_t d) const {
-  TANDEM_CHECK_INDEX(dim() > 0, "size: Dimension specified as ", d, " but tensor has no dimensions");
+  TANDEM_CHECK_INDEX(dim() > 0, "size: Dimension specified as ", d,
+                     " but tensor has no dimensions");
   return sizes()[wrap_dim("size", d, dim())];
 }
 
@@ -73,8 +74,8 @@ bool Tensor::is_nonzero() const {
 
 std::string Tensor::toString() const {
   if (!defined()) return "UndefinedType";
-  return str(device().is_cpu() ? "CPU" : DeviceTypeName(device().type(), false), tandem::toString(dtype()),
-             "Type");
+  return str(device().is_cpu() ? "CPU" : DeviceTypeName(device().type(), false),
+             tandem::toString(dtype()), "Type");
 }
 
 void* Tensor::data_ptr() const {
@@ -88,7 +89,8 @@ Scalar Tensor::item() const {
   TANDEM_CHECK_SHAPE(t.numel == 1, "item: a Tensor with ", t.numel,
                      " elements cannot be converted to Scalar (its shape is ", t.type.sizes, ")");
   TANDEM_CHECK(t.data, "item: a tensor on the meta device has no values");
-  return dispatch(t.type.dtype, [&]<class T>(T) -> Scalar { return Scalar(*static_cast<T*>(t.data)); });
+  return dispatch(t.type.dtype,
+                  [&]<class T>(T) -> Scalar { return Scalar(*static_cast<T*>(t.data)); });
 }
 
 // -- gradients --------------------------------------------------------------------------------
@@ -100,15 +102,17 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
                name_of(t.type.dtype));
   if (t.requires_grad == on && !(t.wants_grad() && !t.requires_grad)) return *this;
   if (!t.is_leaf()) {
-    TANDEM_CHECK(on,
-                 "requires_grad: you can only change requires_grad flags of leaf variables. If you want "
-                 "to use a computed variable in a subgraph that doesn't require differentiation use "
-                 "var_no_grad = var.detach().");
+    TANDEM_CHECK(
+        on,
+        "requires_grad: you can only change requires_grad flags of leaf variables. If you want "
+        "to use a computed variable in a subgraph that doesn't require differentiation use "
+        "var_no_grad = var.detach().");
     return *this;
   }
-  TANDEM_CHECK(!on || !t.inference || t_mode.inference,
-               "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is "
-               "not allowed.");
+  TANDEM_CHECK(
+      !on || !t.inference || t_mode.inference,
+      "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is "
+      "not allowed.");
   t.requires_grad = on;
   if (on) t.leaf_node();
   return *this;
@@ -152,7 +156,8 @@ Tensor Tensor::_base() const {
 
 void Tensor::retain_grad() const {
   TensorImpl& t = checked();
-  TANDEM_CHECK(t.wants_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
+  TANDEM_CHECK(t.wants_grad(),
+               "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
   if (t.requires_grad) return;  // a leaf keeps its gradient anyway
   t.edge.node->need_extra().retain[t.edge.index] = true;
 }
@@ -225,8 +230,8 @@ std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
              << ", requires_grad=" << (o.requires_grad() ? "true" : "false")
              << (o.has_requires_grad() ? "" : " (default)")
              << ", pinned_memory=" << (o.pinned_memory() ? "true" : "false")
-             << (o.has_pinned_memory() ? "" : " (default)") << ", memory_format="
-             << (o.has_memory_format() ? "Contiguous" : "(nullopt)") << ")";
+             << (o.has_pinned_memory() ? "" : " (default)")
+             << ", memory_format=" << (o.has_memory_format() ? "Contiguous" : "(nullopt)") << ")";
 }
 
 }  // namespace tandem

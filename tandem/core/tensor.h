@@ -28,8 +28,8 @@ struct TensorIndex;
 
 /// An n-dimensional array, by reference: copying a Tensor shares its values.
 ///
-/// Methods are declared here and defined beside the op they call, in tandem/ops. As in LibTorch they
-/// are const, in-place forms too: const says that the handle does not change, not the values.
+/// Methods are declared here and defined beside the op they call, in tandem/ops. As in LibTorch
+/// they are const, in-place forms too: const says that the handle does not change, not the values.
 class Tensor {
  public:
   Tensor() = default;
@@ -156,8 +156,7 @@ class Tensor {
   }
   void remove_hook(unsigned number) const;
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
-                bool create_graph = false,
-                std::optional<TensorList> inputs = std::nullopt) const;
+                bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
   /// The same values without their history.
   Tensor detach() const;
   Tensor& detach_() const;
@@ -245,6 +244,33 @@ class Tensor {
   Tensor& transpose_(int64_t a, int64_t b) const;
 
   // -- pointwise (ops/unary.cpp, binary.cpp, compare.cpp, activation.cpp, ternary.cpp) ----------
+  Tensor add(const Tensor& o, const Scalar& alpha = 1) const;
+  Tensor add(const Scalar& o, const Scalar& alpha = 1) const;
+  Tensor& add_(const Tensor& o, const Scalar& alpha = 1) const;
+  Tensor& add_(const Scalar& o, const Scalar& alpha = 1) const;
+  Tensor sub(const Tensor& o, const Scalar& alpha = 1) const;
+  Tensor sub(const Scalar& o, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Tensor& o, const Scalar& alpha = 1) const;
+  Tensor& sub_(const Scalar& o, const Scalar& alpha = 1) const;
+  Tensor mul(const Tensor& o) const;
+  Tensor mul(const Scalar& o) const;
+  Tensor& mul_(const Tensor& o) const;
+  Tensor& mul_(const Scalar& o) const;
+  Tensor div(const Tensor& o) const;
+  Tensor div(const Scalar& o) const;
+  Tensor& div_(const Tensor& o) const;
+  Tensor& div_(const Scalar& o) const;
+  Tensor neg() const;
+  Tensor& neg_() const;
+  Tensor operator-() const { return neg(); }
+  Tensor& operator+=(const Tensor& o) { return add_(o); }
+  Tensor& operator+=(const Scalar& o) { return add_(o); }
+  Tensor& operator-=(const Tensor& o) { return sub_(o); }
+  Tensor& operator-=(const Scalar& o) { return sub_(o); }
+  Tensor& operator*=(const Tensor& o) { return mul_(o); }
+  Tensor& operator*=(const Scalar& o) { return mul_(o); }
+  Tensor& operator/=(const Tensor& o) { return div_(o); }
+  Tensor& operator/=(const Scalar& o) { return div_(o); }
 
   // -- reductions, scans, sorting (ops/reduction.cpp, scan.cpp, sort.cpp) -----------------------
 
@@ -258,7 +284,8 @@ class Tensor {
 
  private:
   TensorImpl& checked() const {
-    if (!impl_) [[unlikely]] fail_undefined();
+    if (!impl_) [[unlikely]]
+      fail_undefined();
     return *impl_;
   }
   [[noreturn]] static void fail_undefined();

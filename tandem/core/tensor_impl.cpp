@@ -74,6 +74,7 @@ Node& TensorImpl::leaf_node() {
   if (!edge.node) {
     edge.node = Node::make(kLeaf, 0, 1, 0, {});
     edge.node->outputs()[0] = type;
+    edge.node->need_extra();  // now, while one thread knows the leaf: others may share it later
     edge.index = 0;
   }
   return *edge.node;
@@ -93,8 +94,8 @@ Tensor ViewChain::apply_to(const Tensor& base) const {
   return t;
 }
 
-void ViewChain::locate(const TensorType& base, IntArrayRef base_strides, Dims& sizes,
-                       Dims& strides, int64_t& offset) const {
+void ViewChain::locate(const TensorType& base, IntArrayRef base_strides, Dims& sizes, Dims& strides,
+                       int64_t& offset) const {
   TensorType at = base;
   strides = base_strides;
   offset = 0;
@@ -139,7 +140,8 @@ size_t std::hash<tandem::ViewChain>::operator()(const tandem::ViewChain& c) cons
   size_t h = 3;
   for (const tandem::ViewStep* s : c.steps()) {
     h = tandem::detail::mix(h, std::hash<const void*>()(s->op));
-    if (tandem::AttrRef a = s->attrs.ref(); a.type) h = tandem::detail::mix(h, a.type->hash(a.data));
+    if (tandem::AttrRef a = s->attrs.ref(); a.type)
+      h = tandem::detail::mix(h, a.type->hash(a.data));
   }
   return h;
 }

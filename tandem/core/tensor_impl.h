@@ -31,10 +31,11 @@ struct ViewInfo {
 /// What a Tensor points to. Always has a type; has a storage except on the meta device.
 struct TensorImpl {
   std::atomic<uint32_t> refs{1};
-  bool requires_grad = false;  // True iff the user asked for it: a leaf. Results have an edge instead.
-  bool contiguous = true;      // True iff strides are row-major for the sizes.
-  bool inference = false;      // True iff made under InferenceMode: autograd never sees it.
-  bool unversioned = false;    // True iff made by data(): its writes are hidden from autograd.
+  bool requires_grad =
+      false;               // True iff the user asked for it: a leaf. Results have an edge instead.
+  bool contiguous = true;  // True iff strides are row-major for the sizes.
+  bool inference = false;  // True iff made under InferenceMode: autograd never sees it.
+  bool unversioned = false;  // True iff made by data(): its writes are hidden from autograd.
   TensorType type;
   Dims strides;
   int64_t numel = 0;
@@ -54,16 +55,25 @@ struct TensorImpl {
   static void destroy(TensorImpl* t);
 
   Array array() const {
-    return {data,  type.sizes.data(), strides.data(), numel, static_cast<int32_t>(type.sizes.size()),
-            type.dtype, contiguous};
+    return {data,
+            type.sizes.data(),
+            strides.data(),
+            numel,
+            static_cast<int32_t>(type.sizes.size()),
+            type.dtype,
+            contiguous,
+            type.weak};
   }
-  uint32_t version() const { return storage ? storage->version.load(std::memory_order_relaxed) : 0; }
+  uint32_t version() const {
+    return storage ? storage->version.load(std::memory_order_relaxed) : 0;
+  }
   void bump(const char* writer) {
     if (storage && !unversioned) storage->bump(writer);
   }
   /// True iff a gradient can flow into this tensor.
   bool wants_grad() {
-    if (view && view->version != version()) [[unlikely]] refresh_view();
+    if (view && view->version != version()) [[unlikely]]
+      refresh_view();
     return requires_grad || (edge.node && edge.node->op != &kLeaf);
   }
   /// True iff the user made it, or it needs no gradient.

@@ -26,10 +26,10 @@ std::ostream& operator<<(std::ostream& out, const TensorType& t);
 /// dimensions decide first, then 0-d tensors, then plain numbers.
 class Promotion {
  public:
-  void add(const TensorType& t) {
-    DType& slot = t.weak ? number_ : t.sizes.empty() ? scalar_ : array_;
-    const DType d = t.weak && is_floating(t.dtype) ? get_default_dtype() : t.dtype;
-    slot = promote_types(slot, d);
+  void add(const TensorType& t) { add(t.dtype, t.sizes.empty(), t.weak); }
+  void add(DType dtype, bool is_0d, bool weak) {
+    DType& slot = weak ? number_ : is_0d ? scalar_ : array_;
+    slot = promote_types(slot, weak && is_floating(dtype) ? get_default_dtype() : dtype);
   }
   DType result() const;
 

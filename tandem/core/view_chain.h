@@ -25,8 +25,8 @@ struct ViewScatterAttrs {
   TANDEM_FIELDS(chain)
 };
 
-/// A copy of the first input in which the part that `chain` views is replaced by the second. What an
-/// in-place write through a view means for the base.
+/// A copy of the first input in which the part that `chain` views is replaced by the second. What
+/// an in-place write through a view means for the base.
 extern const OpDef kViewScatter;
 
 }  // namespace tandem

@@ -1,0 +1,129 @@
+#include "tandem/ops/binary.h"
+
+#include "tandem/core/apply.h"
+#include "tandem/ops/map_op.h"
+
+namespace tandem {
+
+TANDEM_OP(kAdd) = {
+    .name = "add",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const double alpha = a.attrs<MapAttrs>().a;
+      return {a.grad(), alpha == 1 ? a.grad() : a.grad() * alpha};
+    },
+    .map = MapFn::add,
+};
+
+TANDEM_OP(kSub) = {
+    .name = "sub",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad(), a.needs(1) ? a.grad() * -a.attrs<MapAttrs>().a : Tensor()};
+    },
+    .map = MapFn::sub,
+};
+
+TANDEM_OP(kMul) = {
+    .name = "mul",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(1), Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? a.grad() * a.input(1) : Tensor(),
+              a.needs(1) ? a.grad() * a.input(0) : Tensor()};
+    },
+    .map = MapFn::mul,
+};
+
+TANDEM_OP(kDiv) = {
+    .name = "div",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(1), Saves::in(1) | Saves::out(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? a.grad() / a.input(1) : Tensor(),
+              a.needs(1) ? -a.grad() * a.output() / a.input(1) : Tensor()};
+    },
+    .map = MapFn::div,
+};
+
+TANDEM_OP(kNeg) = {
+    .name = "neg",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad()}; },
+    .map = MapFn::neg,
+};
+
+Tensor add(const Tensor& x, const Tensor& y, const Scalar& alpha) {
+  return apply(kAdd, {x, y}, MapAttrs{alpha.toDouble()});
+}
+Tensor sub(const Tensor& x, const Tensor& y, const Scalar& alpha) {
+  return apply(kSub, {x, y}, MapAttrs{alpha.toDouble()});
+}
+Tensor mul(const Tensor& x, const Tensor& y) { return apply(kMul, {x, y}); }
+Tensor div(const Tensor& x, const Tensor& y) { return apply(kDiv, {x, y}); }
+Tensor neg(const Tensor& x) { return apply(kNeg, {x}); }
+
+Tensor add(const Tensor& x, const Scalar& y, const Scalar& alpha) {
+  return add(x, wrapped_number(y), alpha);
+}
+Tensor sub(const Tensor& x, const Scalar& y, const Scalar& alpha) {
+  return sub(x, wrapped_number(y), alpha);
+}
+Tensor mul(const Tensor& x, const Scalar& y) { return mul(x, wrapped_number(y)); }
+Tensor div(const Tensor& x, const Scalar& y) { return div(x, wrapped_number(y)); }
+
+Tensor operator+(const Tensor& x, const Tensor& y) { return add(x, y); }
+Tensor operator+(const Tensor& x, const Scalar& y) { return add(x, y); }
+Tensor operator+(const Scalar& x, const Tensor& y) { return add(y, x); }
+Tensor operator-(const Tensor& x, const Tensor& y) { return sub(x, y); }
+Tensor operator-(const Tensor& x, const Scalar& y) { return sub(x, y); }
+Tensor operator-(const Scalar& x, const Tensor& y) { return sub(wrapped_number(x), y); }
+Tensor operator*(const Tensor& x, const Tensor& y) { return mul(x, y); }
+Tensor operator*(const Tensor& x, const Scalar& y) { return mul(x, y); }
+Tensor operator*(const Scalar& x, const Tensor& y) { return mul(y, x); }
+Tensor operator/(const Tensor& x, const Tensor& y) { return div(x, y); }
+Tensor operator/(const Tensor& x, const Scalar& y) { return div(x, y); }
+Tensor operator/(const Scalar& x, const Tensor& y) { return div(wrapped_number(x), y); }
+
+Tensor Tensor::add(const Tensor& o, const Scalar& alpha) const {
+  return tandem::add(*this, o, alpha);
+}
+Tensor Tensor::add(const Scalar& o, const Scalar& alpha) const {
+  return tandem::add(*this, o, alpha);
+}
+Tensor Tensor::sub(const Tensor& o, const Scalar& alpha) const {
+  return tandem::sub(*this, o, alpha);
+}
+Tensor Tensor::sub(const Scalar& o, const Scalar& alpha) const {
+  return tandem::sub(*this, o, alpha);
+}
+Tensor Tensor::mul(const Tensor& o) const { return tandem::mul(*this, o); }
+Tensor Tensor::mul(const Scalar& o) const { return tandem::mul(*this, o); }
+Tensor Tensor::div(const Tensor& o) const { return tandem::div(*this, o); }
+Tensor Tensor::div(const Scalar& o) const { return tandem::div(*this, o); }
+Tensor Tensor::neg() const { return tandem::neg(*this); }
+
+Tensor& Tensor::add_(const Tensor& o, const Scalar& alpha) const {
+  return apply_inplace(kAdd, *this, {*this, o}, MapAttrs{alpha.toDouble()});
+}
+Tensor& Tensor::add_(const Scalar& o, const Scalar& alpha) const {
+  return add_(wrapped_number(o), alpha);
+}
+Tensor& Tensor::sub_(const Tensor& o, const Scalar& alpha) const {
+  return apply_inplace(kSub, *this, {*this, o}, MapAttrs{alpha.toDouble()});
+}
+Tensor& Tensor::sub_(const Scalar& o, const Scalar& alpha) const {
+  return sub_(wrapped_number(o), alpha);
+}
+Tensor& Tensor::mul_(const Tensor& o) const { return apply_inplace(kMul, *this, {*this, o}); }
+Tensor& Tensor::mul_(const Scalar& o) const { return mul_(wrapped_number(o)); }
+Tensor& Tensor::div_(const Tensor& o) const { return apply_inplace(kDiv, *this, {*this, o}); }
+Tensor& Tensor::div_(const Scalar& o) const { return div_(wrapped_number(o)); }
+Tensor& Tensor::neg_() const { return apply_inplace(kNeg, *this, {*this}); }
+
+}  // namespace tandem

@@ -1,0 +1,128 @@
+#include "tandem/ops/copy.h"
+
+#include "tandem/core/apply.h"
+#include "tandem/kernels/map.h"
+#include "tandem/ops/creation.h"
+
+namespace tandem {
+namespace {
+
+struct CopyAttrs {
+  Dims sizes;
+  DType dtype;
+  TANDEM_FIELDS(sizes, dtype)
+};
+
+void infer_copy(const InferArgs& a) {
+  const auto& c = a.attrs<CopyAttrs>();
+  const Dims shape = broadcast_shapes(a.op.name, c.sizes, a.in(a.n_inputs - 1).sizes);
+  TANDEM_CHECK_SHAPE(shape == c.sizes, a.op.name, ": a tensor of shape ",
+                     a.in(a.n_inputs - 1).sizes, " cannot be broadcast to ", c.sizes);
+  a.out().sizes = c.sizes;
+  a.out().dtype = c.dtype;
+}
+
+void copy_kernel(const KernelArgs& a) { kernels::copy(a.in(a.n_inputs - 1), a.out()); }
+
+}  // namespace
+
+// Fresh memory with the input's values, broadcast to a shape and converted to a dtype: clone,
+// contiguous and to(dtype) are all this.
+TANDEM_OP(kCopy) = {
+    .name = "copy",
+    .infer = infer_copy,
+    .kernel = copy_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
+    .inplace = true,
+};
+
+// What copy_ leaves behind: the second input in the type of the first.
+TANDEM_OP(kCopyInto) = {
+    .name = "copy_into",
+    .infer = infer_copy,
+    .kernel = copy_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? zeros_like(a.grad()) : Tensor(), a.grad()};
+    },
+    .inplace = true,
+};
+
+Tensor Tensor::clone(std::optional<MemoryFormat>) const {
+  return apply(kCopy, {*this}, CopyAttrs{sizes(), dtype()});
+}
+
+Tensor Tensor::contiguous(MemoryFormat f) const {
+  if (is_contiguous(f)) return *this;
+  TANDEM_CHECK(
+      f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve,
+      "contiguous: Tandem keeps tensors in row-major order; the channels-last format is chosen "
+      "by the compiler where it is faster");
+  return clone();
+}
+
+Tensor& Tensor::copy_(const Tensor& source, bool) const {
+  TANDEM_CHECK(source.defined(), "copy_: the source is an undefined tensor");
+  if (is_same(source)) return const_cast<Tensor&>(*this);
+  return apply_inplace(kCopyInto, *this, {*this, source}, CopyAttrs{sizes(), dtype()});
+}
+
+Tensor Tensor::to(const TensorOptions& o, bool, bool copy, std::optional<MemoryFormat>) const {
+  const DType t = o.has_dtype() ? o.dtype() : dtype();
+  const Device d = o.has_device() ? o.device() : device();
+  if (!(d == device())) {
+    TANDEM_CHECK(is_available(d.type()), "to: device ", d,
+                 " is not available in this build of Tandem; tensors can live on: cpu, meta");
+    TANDEM_CHECK(
+        !device().is_meta(),
+        "to: Cannot copy out of meta tensor; no data! Use empty_like on the device instead");
+    return empty(sizes(), TensorOptions().dtype(t).device(d));
+  }
+  if (t == dtype() && !copy) return *this;
+  return apply(kCopy, {*this}, CopyAttrs{sizes(), t});
+}
+Tensor Tensor::to(DType t, bool n, bool copy, std::optional<MemoryFormat> f) const {
+  return to(TensorOptions(t), n, copy, f);
+}
+Tensor Tensor::to(Device d, DType t, bool n, bool copy, std::optional<MemoryFormat> f) const {
+  return to(TensorOptions(t).device(d), n, copy, f);
+}
+Tensor Tensor::to(const Tensor& like, bool n, bool copy, std::optional<MemoryFormat> f) const {
+  return to(like.options(), n, copy, f);
+}
+
+Tensor clone(const Tensor& x, std::optional<MemoryFormat> f) { return x.clone(f); }
+
+Tensor& Tensor::resize_(IntArrayRef size) const {
+  TensorImpl& t = checked();
+  TANDEM_CHECK(!t.requires_grad, "resize_: cannot resize variables that require grad");
+  TANDEM_CHECK(!t.view, "resize_: a view cannot be resized");
+  const int64_t n = numel_of(size);
+  const int64_t bytes = (t.offset + n) * static_cast<int64_t>(itemsize());
+  if (bytes > t.storage->nbytes) {
+    TensorType type = t.type;
+    type.sizes = size;
+    const auto bigger = TensorImpl::make(type);
+    const int64_t keep = std::min(t.numel, n);
+    const int64_t one = 1;
+    const Array from{t.data, &keep, &one, keep, 1, t.type.dtype, true};
+    const Array to{bigger->data, &keep, &one, keep, 1, t.type.dtype, true};
+    if (t.contiguous) kernels::copy(from, to);
+    t.storage = bigger->storage;
+    t.offset = 0;
+    t.data = t.storage->data;
+  }
+  t.type.sizes = size;
+  t.strides = contiguous_strides(size);
+  t.numel = n;
+  t.contiguous = true;
+  t.bump("resize");
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::set_(const Tensor& source) const {
+  TANDEM_CHECK(!requires_grad(), "set_: cannot be called on a tensor that requires grad");
+  set_data(source);
+  return const_cast<Tensor&>(*this);
+}
+
+}  // namespace tandem

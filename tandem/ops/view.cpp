@@ -1,0 +1,385 @@
+#include "tandem/ops/view.h"
+
+#include <numeric>
+
+#include "tandem/core/apply.h"
+#include "tandem/core/view_chain.h"
+#include "tandem/kernels/map.h"
+#include "tandem/ops/creation.h"
+
+namespace tandem {
+namespace {
+
+// -- the gradient of a view -------------------------------------------------------------------
+
+// Zeros, with the gradient in the place that was viewed. Right for every view that shows no element
+// twice.
+Grads scatter_vjp(const VjpArgs& a) {
+  auto* step = new ViewStep;
+  step->op = a.node.op;
+  step->attrs = AttrBox(a.attr_ref());
+  const ViewChain chain{intrusive_ptr<ViewStep>::adopt(step)};
+  const TensorType& in = a.input_type();
+  const Tensor base = zeros(in.sizes, TensorOptions(in.dtype).device(in.device));
+  return {apply(kViewScatter, {base, a.grad()}, ViewScatterAttrs{chain})};
+}
+
+void same_dtype(const InferArgs& a) { a.out().dtype = a.in().dtype; }
+
+// -- reshaping --------------------------------------------------------------------------------
+
+struct ViewAttrs {
+  Dims sizes;
+  TANDEM_FIELDS(sizes)
+};
+
+// Replaces a -1 by what the number of elements leaves over.
+Dims complete_sizes(const char* op, IntArrayRef wanted, int64_t numel) {
+  Dims sizes = wanted;
+  int64_t known = 1, open = -1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == -1) {
+      TANDEM_CHECK_SHAPE(open < 0, op, ": only one dimension can be inferred, got ", wanted);
+      open = static_cast<int64_t>(d);
+      continue;
+    }
+    TANDEM_CHECK_SHAPE(sizes[d] >= 0, op, ": invalid shape dimension ", sizes[d], " in ", wanted);
+    known *= sizes[d];
+  }
+  if (open >= 0) {
+    TANDEM_CHECK_SHAPE(known != 0 || numel != 0, op,
+                       ": cannot reshape tensor of 0 elements into shape ", wanted,
+                       " because the unspecified dimension size -1 can be any value");
+    TANDEM_CHECK_SHAPE(known != 0 && numel % known == 0, op, ": shape '", wanted,
+                       "' is invalid for input of size ", numel);
+    sizes[open] = numel / known;
+    known *= sizes[open];
+  }
+  TANDEM_CHECK_SHAPE(known == numel, op, ": shape '", wanted, "' is invalid for input of size ",
+                     numel);
+  return sizes;
+}
+
+// Strides with which the same memory has another shape; false if no strides do that.
+bool restride(IntArrayRef sizes, IntArrayRef strides, IntArrayRef wanted, Dims& result) {
+  const int64_t numel = numel_of(sizes);
+  result = contiguous_strides(wanted);
+  if (numel == 0) return true;
+  // Walk both shapes from the inside. A run of old dimensions that lie in memory as one may be cut
+  // into any new dimensions.
+  int64_t at = static_cast<int64_t>(wanted.size()) - 1;
+  int64_t run = 1, base = sizes.empty() ? 1 : strides.back();
+  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+    run *= sizes[d];
+    const bool ends = d == 0 || (sizes[d - 1] != 1 && strides[d - 1] != run * base);
+    if (!ends) continue;
+    int64_t filled = 1;
+    while (at >= 0 && (filled < run || wanted[at] == 1)) {
+      result[at] = filled * base;
+      filled *= wanted[at];
+      --at;
+    }
+    if (filled != run) return false;
+    if (d > 0) {
+      base = strides[d - 1];
+      run = 1;
+    }
+  }
+  return at == -1;
+}
+
+bool can_view(const Tensor& x, IntArrayRef sizes) {
+  Dims strides;
+  return restride(x.sizes(), x.strides(), sizes, strides);
+}
+
+}  // namespace
+
+TANDEM_OP(kView) = {
+    .name = "view",
+    .infer =
+        [](const InferArgs& a) {
+          same_dtype(a);
+          a.out().sizes =
+              complete_sizes("view", a.attrs<ViewAttrs>().sizes, numel_of(a.in().sizes));
+        },
+    .view =
+        [](const ViewArgs& a) {
+          TANDEM_CHECK_SHAPE(
+              restride(a.in_sizes, a.in_strides, a.out_sizes, a.strides),
+              "view: view size is not compatible with input tensor's size and stride (at "
+              "least one dimension spans across two contiguous subspaces): ",
+              a.in_sizes, " with strides ", a.in_strides, " to ", a.out_sizes,
+              ". Use .reshape(...) instead.");
+        },
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().reshape(a.input_type().sizes)}; },
+};
+
+struct PermuteAttrs {
+  Dims dims;
+  TANDEM_FIELDS(dims)
+};
+
+TANDEM_OP(kPermute) = {
+    .name = "permute",
+    .infer =
+        [](const InferArgs& a) {
+          same_dtype(a);
+          for (int64_t d : a.attrs<PermuteAttrs>().dims) a.out().sizes.push_back(a.in().sizes[d]);
+        },
+    .view =
+        [](const ViewArgs& a) {
+          for (int64_t d : a.attrs<PermuteAttrs>().dims) a.strides.push_back(a.in_strides[d]);
+        },
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const Dims& dims = a.attrs<PermuteAttrs>().dims;
+      Dims back(dims.size());
+      for (size_t i = 0; i < dims.size(); ++i) back[dims[i]] = static_cast<int64_t>(i);
+      return {a.grad().permute(back)};
+    },
+};
+
+struct ExpandAttrs {
+  Dims sizes;
+  TANDEM_FIELDS(sizes)
+};
+
+TANDEM_OP(kExpand) = {
+    .name = "expand",
+    .infer =
+        [](const InferArgs& a) {
+          same_dtype(a);
+          a.out().sizes = a.attrs<ExpandAttrs>().sizes;
+        },
+    .view =
+        [](const ViewArgs& a) {
+          a.strides.resize(a.out_sizes.size(), 0);
+          const size_t extra = a.out_sizes.size() - a.in_sizes.size();
+          for (size_t d = 0; d < a.in_sizes.size(); ++d)
+            if (a.in_sizes[d] == a.out_sizes[extra + d]) a.strides[extra + d] = a.in_strides[d];
+        },
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
+};
+
+struct SliceAttrs {
+  int64_t dim, start, length, step;
+  TANDEM_FIELDS(dim, start, length, step)
+};
+
+TANDEM_OP(kSlice) = {
+    .name = "slice",
+    .infer =
+        [](const InferArgs& a) {
+          same_dtype(a);
+          a.out().sizes = a.in().sizes;
+          a.out().sizes[a.attrs<SliceAttrs>().dim] = a.attrs<SliceAttrs>().length;
+        },
+    .view =
+        [](const ViewArgs& a) {
+          const auto& s = a.attrs<SliceAttrs>();
+          a.strides = a.in_strides;
+          a.strides[s.dim] *= s.step;
+          if (s.length > 0) a.offset = s.start * a.in_strides[s.dim];
+        },
+    .vjp = scatter_vjp,
+};
+
+struct SelectAttrs {
+  int64_t dim, index;
+  TANDEM_FIELDS(dim, index)
+};
+
+TANDEM_OP(kSelect) = {
+    .name = "select",
+    .infer =
+        [](const InferArgs& a) {
+          same_dtype(a);
+          a.out().sizes = a.in().sizes;
+          a.out().sizes.erase(a.out().sizes.begin() + a.attrs<SelectAttrs>().dim);
+        },
+    .view =
+        [](const ViewArgs& a) {
+          const auto& s = a.attrs<SelectAttrs>();
+          a.strides = a.in_strides;
+          a.offset = s.index * a.in_strides[s.dim];
+          a.strides.erase(a.strides.begin() + s.dim);
+        },
+    .vjp = scatter_vjp,
+};
+
+TANDEM_OP(kViewScatter) = {
+    .name = "view_scatter",
+    .infer =
+        [](const InferArgs& a) {
+          a.out().sizes = a.in().sizes;
+          a.out().dtype = a.in().dtype;
+        },
+    .kernel =
+        [](const KernelArgs& a) {
+          kernels::copy(a.in(0), a.out());
+          TensorType type;
+          type.sizes = a.out().shape();
+          type.dtype = a.out().dtype;
+          Dims sizes, strides;
+          int64_t offset;
+          a.attrs<ViewScatterAttrs>().chain.locate(type, a.out().stride(), sizes, strides, offset);
+          Array part = a.out();
+          part.data = a.out().ptr<char>() + offset * static_cast<int64_t>(size_of(type.dtype));
+          part.sizes = sizes.data();
+          part.strides = strides.data();
+          part.numel = numel_of(sizes);
+          part.ndim = static_cast<int32_t>(sizes.size());
+          part.contiguous = is_contiguous(sizes, strides);
+          kernels::copy(a.in(1), part);
+        },
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const ViewChain& chain = a.attrs<ViewScatterAttrs>().chain;
+      Grads grads(2);
+      if (a.needs(0)) {
+        const Tensor part = chain.apply_to(a.grad());
+        grads[0] = apply(kViewScatter, {a.grad(), zeros_like(part)}, ViewScatterAttrs{chain});
+      }
+      if (a.needs(1)) grads[1] = chain.apply_to(a.grad());
+      return grads;
+    },
+};
+
+// -- public functions -------------------------------------------------------------------------
+
+Tensor Tensor::view(IntArrayRef size) const { return apply(kView, {*this}, ViewAttrs{size}); }
+
+Tensor Tensor::reshape(IntArrayRef size) const {
+  const Dims sizes = complete_sizes("reshape", size, numel());
+  if (can_view(*this, sizes)) return view(sizes);
+  return clone().view(sizes);
+}
+
+Tensor Tensor::permute(IntArrayRef dims) const {
+  TANDEM_CHECK_SHAPE(
+      static_cast<int64_t>(dims.size()) == dim(),
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+      "length of the desired ordering of dimensions i.e. input.dim() = ",
+      dim(), " is not equal to len(dims) = ", dims.size());
+  Dims order;
+  std::vector<bool> seen(dims.size());
+  for (int64_t d : dims) {
+    const int64_t w = wrap_dim("permute", d, dim());
+    TANDEM_CHECK(!seen[w], "permute: duplicate dims are not allowed: ", dims);
+    seen[w] = true;
+    order.push_back(w);
+  }
+  return apply(kPermute, {*this}, PermuteAttrs{order});
+}
+
+Tensor Tensor::transpose(int64_t a, int64_t b) const {
+  a = wrap_dim("transpose", a, dim());
+  b = wrap_dim("transpose", b, dim());
+  Dims order(dim());
+  std::iota(order.begin(), order.end(), 0);
+  if (dim() > 0) std::swap(order[a], order[b]);
+  return apply(kPermute, {*this}, PermuteAttrs{order});
+}
+
+Tensor Tensor::t() const {
+  TANDEM_CHECK_SHAPE(dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", dim(),
+                     "D");
+  return dim() < 2 ? alias() : transpose(0, 1);
+}
+
+Tensor Tensor::mT() const {
+  TANDEM_CHECK_SHAPE(dim() >= 2,
+                     "mT: tensor.mT is only supported on matrices or batches of matrices. Got ",
+                     dim(), "-D tensor.");
+  return transpose(-2, -1);
+}
+
+Tensor Tensor::numpy_T() const {
+  Dims order(dim());
+  for (int64_t d = 0; d < dim(); ++d) order[d] = dim() - 1 - d;
+  return apply(kPermute, {*this}, PermuteAttrs{order});
+}
+
+Tensor Tensor::squeeze() const {
+  Dims sizes;
+  for (int64_t s : this->sizes())
+    if (s != 1) sizes.push_back(s);
+  return view(sizes);
+}
+
+Tensor Tensor::squeeze(int64_t dim) const {
+  dim = wrap_dim("squeeze", dim, this->dim());
+  if (this->dim() == 0 || size(dim) != 1) return alias();
+  Dims sizes = this->sizes();
+  sizes.erase(sizes.begin() + dim);
+  return view(sizes);
+}
+
+Tensor Tensor::unsqueeze(int64_t dim) const {
+  dim = wrap_dim("unsqueeze", dim, this->dim() + 1);
+  Dims sizes = this->sizes();
+  sizes.insert(sizes.begin() + dim, 1);
+  return view(sizes);
+}
+
+Tensor Tensor::expand(IntArrayRef size, bool) const {
+  TANDEM_CHECK_SHAPE(
+      static_cast<int64_t>(size.size()) >= dim(), "expand(", tandem::toString(dtype()), "{",
+      sizes(), "}, size=", size, "): the number of sizes provided (", size.size(),
+      ") must be greater or equal to the number of dimensions in the tensor (", dim(), ")");
+  Dims full = size;
+  const size_t extra = size.size() - sizes().size();
+  for (size_t d = 0; d < full.size(); ++d) {
+    if (d < extra) {
+      TANDEM_CHECK_SHAPE(full[d] >= 0, "expand: The expanded size of the tensor (", full[d],
+                         ") isn't allowed in a leading, non-existing dimension ", d);
+      continue;
+    }
+    const int64_t have = sizes()[d - extra];
+    if (full[d] == -1) full[d] = have;
+    TANDEM_CHECK_SHAPE(full[d] == have || (have == 1 && full[d] >= 0),
+                       "expand: The expanded size of the tensor (", full[d],
+                       ") must match the existing size (", have, ") at non-singleton dimension ", d,
+                       ".  Target sizes: ", size, ".  Tensor sizes: ", sizes());
+  }
+  numel_of(full);
+  return apply(kExpand, {*this}, ExpandAttrs{full});
+}
+
+Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                     int64_t step) const {
+  TANDEM_CHECK_INDEX(this->dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  dim = wrap_dim("slice", dim, this->dim());
+  TANDEM_CHECK_INDEX(step > 0, "slice step must be positive, got ", step);
+  const int64_t n = sizes()[dim];
+  auto place = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  const int64_t from = place(start.value_or(0));
+  const int64_t to = std::max(from, place(end.value_or(n)));
+  return apply(kSlice, {*this},
+               SliceAttrs{dim, from, (to - from) / step + ((to - from) % step != 0), step});
+}
+
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
+  TANDEM_CHECK_INDEX(this->dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
+  TANDEM_CHECK_INDEX(length >= 0, "narrow(): length must be non-negative, got ", length);
+  dim = wrap_dim("narrow", dim, this->dim());
+  const int64_t n = sizes()[dim];
+  TANDEM_CHECK_INDEX(start >= -n && start <= n, "narrow(): start (", start,
+                     ") must be in the range [", -n, ", ", n, "]");
+  if (start < 0) start += n;
+  TANDEM_CHECK_INDEX(start <= n - length, "narrow(): start (", start, ") + length (", length,
+                     ") exceeds dimension size (", n, ").");
+  return apply(kSlice, {*this}, SliceAttrs{dim, start, length, 1});
+}
+
+Tensor Tensor::select(int64_t dim, int64_t index) const {
+  TANDEM_CHECK_INDEX(this->dim() > 0, "select() cannot be applied to a 0-dim tensor.");
+  dim = wrap_dim("select", dim, this->dim());
+  const int64_t n = sizes()[dim];
+  TANDEM_CHECK_INDEX(index >= -n && index < n, "select(): index ", index,
+                     " out of range for tensor of size ", sizes(), " at dimension ", dim);
+  return apply(kSelect, {*this}, SelectAttrs{dim, index < 0 ? index + n : index});
+}
+
+Tensor Tensor::alias() const { return view(sizes()); }
+
+}  // namespace tandem
