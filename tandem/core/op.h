@@ -10,10 +10,7 @@ class Tensor;
 struct TensorImpl;
 struct Node;
 struct OpDef;
-namespace kernels {
-enum class MapFn : uint16_t;
-}
-using kernels::MapFn;
+enum class MapFn : uint16_t;  // kernels/map_functions.h
 
 /// Which values the gradient by input i reads. Bit j stands for input j, bit 24+k for output k.
 ///
