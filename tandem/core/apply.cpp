@@ -51,16 +51,22 @@ Device collect_types(const OpDef& op, const TensorImpl* self, TensorArgs in,
   return device ? *device : Device();
 }
 
+bool recording() { return t_mode.grad && !t_mode.inference; }
+
+// Among inference tensors alone nothing is recorded, even if one of them is to get a gradient.
 bool any_wants_grad(TensorArgs in) {
-  for (const TensorArg& a : in)
-    if (a.impl->wants_grad()) return true;
-  return false;
+  bool wants = false, normal = false;
+  for (const TensorArg& a : in) {
+    wants |= a.impl->wants_grad();
+    normal |= !a.impl->inference && !a.impl->type.weak;
+  }
+  return wants && normal;
 }
 
 [[gnu::cold]] void describe_call(Node& node, TensorArgs in) {
   std::string text = str(node.op->name, "(");
   for (size_t i = 0; i < in.size(); ++i) text += str(i ? ", " : "", in[i].impl->type);
-  node.need_extra().made_by = text + ")";
+  node.describe(text + ")");
 }
 
 // -- Recording for backward ------------------------------------------------------------------
@@ -89,9 +95,10 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
       else
         save(*node, slot++, t);
     }
-    if (t->wants_grad()) node->inputs()[i] = t->edge;
+    if (t->wants_grad()) node->inputs()[i] = t->grad_edge();
   }
-  if (t_mode.anomaly) describe_call(*node, in);
+  if (t_mode.anomaly) [[unlikely]]
+    describe_call(*node, in);
   return node;
 }
 
@@ -160,16 +167,22 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
   out->contiguous = is_contiguous(out->type.sizes, out->strides);
   out->inference = in->inference;
   out->unversioned = in->unversioned;
-  if (!t_mode.inference) {
+  if (!in->inference) {
     auto* step = new ViewStep;
     step->op = &op;
     step->attrs = AttrBox(attrs);
     out->view = new ViewInfo;
-    out->view->version = out->version();
+    out->view->version.store(out->version(), std::memory_order_relaxed);
     out->view->last = intrusive_ptr<ViewStep>::adopt(step);
+    out->view->creation = t_mode.inference ? CreationMeta::INFERENCE_MODE
+                          : t_mode.grad    ? CreationMeta::DEFAULT
+                                           : CreationMeta::NO_GRAD_MODE;
     if (in->view) {
       out->view->base = in->view->base;
       step->previous = in->view->last;
+      const CreationMeta before = in->view->creation;
+      if (out->view->creation == CreationMeta::DEFAULT || before == CreationMeta::INFERENCE_MODE)
+        out->view->creation = before;
     } else {
       out->view->base = intrusive_ptr<TensorImpl>(in);
     }
@@ -179,24 +192,16 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
 
 // -- In place --------------------------------------------------------------------------------
 
-void check_writable(const OpDef& op, TensorImpl* self) {
+void check_writable(const char* name, const TensorImpl* self) {
   for (size_t d = 0; d < self->strides.size(); ++d)
     TANDEM_CHECK(
-        self->strides[d] != 0 || self->type.sizes[d] <= 1, op.name,
+        self->strides[d] != 0 || self->type.sizes[d] <= 1, name,
         "_: unsupported operation: more than one element of the written-to tensor refers to a "
         "single memory location. Please clone() the tensor before performing the operation.");
-  if (!t_mode.inference)
-    TANDEM_CHECK(!self->inference || !t_mode.grad || !self->wants_grad(), op.name,
-                 "_: Inplace update to inference tensor outside InferenceMode is not allowed.");
-  if (!t_mode.grad) return;
   TANDEM_CHECK(
-      !self->requires_grad, op.name,
-      "_: a leaf Variable that requires grad is being used in an in-place operation. (update it "
-      "under NoGradGuard, or work on a clone())");
-  TANDEM_CHECK(
-      !self->view || !self->view->base->requires_grad, op.name,
-      "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
-      "(update it under NoGradGuard, or work on a clone())");
+      !self->inference || t_mode.inference, name,
+      "_: Inplace update to inference tensor outside InferenceMode is not allowed. Make a clone() "
+      "to get a normal tensor before the in-place update.");
 }
 
 void check_result_fits(const OpDef& op, const TensorType& result, const TensorType& self) {
@@ -218,6 +223,17 @@ bool overlaps(TensorArgs in, const TensorImpl* self) {
   return false;
 }
 
+// A request to keep the gradient stays with the tensor, whatever makes its values.
+void move_kept_grad(const Edge& before, TensorImpl* t) {
+  if (!t->keeps_grad || !before.node || !before.node->extra) return;
+  NodeExtra& old = *before.node->extra;
+  if (!t->edge.node) t->leaf_node();
+  NodeExtra& fresh = t->edge.node->need_extra();
+  std::swap(fresh.grads[t->edge.index], old.grads[before.index]);
+  fresh.retain[t->edge.index] = old.retain[before.index];
+  old.retain[before.index] = false;
+}
+
 // The base of a written view now holds what was written: its history continues from there.
 void rebase(TensorImpl* self) {
   TensorImpl* base = self->view->base.get();
@@ -225,8 +241,9 @@ void rebase(TensorImpl* self) {
   if (base->wants_grad()) node->inputs()[0] = base->edge;
   node->inputs()[1] = self->edge;
   node->outputs()[0] = base->type;
-  base->edge = {std::move(node), 0};
-  self->view->version = self->version();
+  const Edge before = std::exchange(base->edge, {std::move(node), 0});
+  move_kept_grad(before, base);
+  self->view->version.store(self->version(), std::memory_order_release);
 }
 
 void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorType& type,
@@ -258,7 +275,7 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
     compute(op, in, attrs, device, types.get(), outputs);
   if (t_observer) [[unlikely]]
     t_observer->ran(op);
-  if (t_mode.grad && op.vjp && any_wants_grad(in))
+  if (recording() && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
 }
 
@@ -275,13 +292,15 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   Scratch<const TensorType*> types(in.size());
   TensorType type;
   type.device = collect_types(op, self, in, types.get());
-  check_writable(op, self);
+  check_writable(op.name, self);
   TensorType* type_out = &type;
   op.infer({op, types.get(), static_cast<int>(in.size()), attrs, &type_out});
   check_result_fits(op, type, self->type);
 
-  const bool has_history = t_mode.grad && self->wants_grad();
-  const bool record = t_mode.grad && op.vjp && any_wants_grad(in);
+  const bool has_history = recording() && self->wants_grad();
+  const bool wanted = recording() && any_wants_grad(in);
+  if (has_history || wanted) check_history_rebinds(op.name, self);
+  const bool record = op.vjp && wanted;
   NodePtr node = record ? begin_record(op, in, attrs, self) : nullptr;
   if (!self->type.device.is_meta()) write_result(op, in, attrs, type, self);
   self->bump(op.name);
@@ -290,13 +309,36 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   if (!record && !has_history) return result;
 
   const Edge before = std::exchange(self->edge, {});
-  if (node) {
-    finish_record(node, &result);
-    if (before.node && before.node->extra && before.node->extra->retain[before.index])
-      result.retain_grad();
-  }
+  if (node) finish_record(node, &result);
+  if (self->keeps_grad) move_kept_grad(before, self);
   if (self->view) rebase(self);
   return result;
+}
+
+void check_history_rebinds(const char* name, TensorImpl* self) {
+  const bool wants = self->wants_grad();
+  if (self->view) {
+    TANDEM_CHECK(
+        self->view->creation == CreationMeta::DEFAULT, name, "_: A view was created ",
+        words(self->view->creation),
+        " and is being modified inplace with grad mode enabled. What its gradient should be is "
+        "ambiguous: make the view and the write both inside that mode or both outside, or clone() "
+        "the view first.");
+    TANDEM_CHECK(
+        !wants || !self->view->base->is_leaf(), name,
+        "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
+        "(update it under NoGradGuard, or work on a clone())");
+  }
+  TANDEM_CHECK(
+      !wants || !self->is_leaf(), name,
+      "_: a leaf Variable that requires grad is being used in an in-place operation. (update it "
+      "under NoGradGuard, or work on a clone())");
+}
+
+void rebase_history(TensorImpl* self, Edge edge) {
+  const Edge before = std::exchange(self->edge, std::move(edge));
+  if (self->keeps_grad) move_kept_grad(before, self);
+  if (self->view) rebase(self);
 }
 
 Tensor wrapped_number(const Scalar& value) {

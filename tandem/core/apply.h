@@ -29,6 +29,13 @@ std::array<Tensor, N> apply_n(const OpDef& op, TensorArgs inputs, AttrRef attrs 
 /// view: then its base and the base's other views change too.
 Tensor& apply_inplace(const OpDef& op, const Tensor& self, TensorArgs inputs, AttrRef attrs = {});
 
+/// Throws unless a write to `self` can be recorded: not for leaves, views of leaves, and views that
+/// were made without grad mode. `name` is the op's, without the underscore.
+void check_history_rebinds(const char* name, TensorImpl* self);
+/// What was written over `self` came from `edge`: its history, and its base's if it is a view,
+/// continue from there.
+void rebase_history(TensorImpl* self, Edge edge);
+
 /// Told of every op that this thread runs while it exists: for tests, profilers and the like.
 class OpObserver {
  public:

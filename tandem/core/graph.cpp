@@ -20,6 +20,12 @@ constinit thread_local bool t_burying = false;
 
 }  // namespace
 
+const OpDef kCustom = {
+    .name = "custom",
+    .infer =
+        [](const InferArgs&) { TANDEM_ASSERT(false, "a custom function computes its own types"); },
+};
+
 const OpDef kLeaf = {
     .name = "leaf",
     .infer = [](const InferArgs&) { TANDEM_ASSERT(false, "a leaf is not computed"); },
@@ -49,6 +55,8 @@ NodePtr Node::make(const OpDef& op, size_t n_inputs, size_t n_outputs, uint32_t 
     n->attr_type = attrs.type;
     attrs.type->copy(const_cast<void*>(n->attrs().data), attrs.data);
   }
+  if (t_mode.new_nodes) [[unlikely]]
+    t_mode.new_nodes->nodes.insert(n);
   return NodePtr::adopt(n);
 }
 
@@ -94,7 +102,20 @@ NodeExtra& Node::need_extra() {
   return *extra;
 }
 
+void Node::describe(std::string call) {
+  auto& made_by = need_extra().made_by;
+  made_by = {{name(), std::move(call)}};
+  if (const Node* by = t_mode.evaluating; by && by->extra)
+    made_by.insert(made_by.end(), by->extra->made_by.begin(), by->extra->made_by.end());
+}
+
 bool Node::is_leaf() const { return op == &kLeaf; }
+
+std::vector<Node::NextEdge> Node::next_edges() const {
+  std::vector<NextEdge> edges(n_inputs);
+  for (uint32_t i = 0; i < n_inputs; ++i) edges[i] = {inputs()[i].node, inputs()[i].index};
+  return edges;
+}
 
 std::string Node::name() const {
   if (extra && extra->custom) return extra->custom->name();

@@ -72,11 +72,20 @@ struct Node {
   void release_saved();
   NodeExtra& need_extra();
 
+  /// Notes the call that made the node, for the messages of anomaly mode.
+  void describe(std::string call);
+
   bool is_leaf() const;
   /// LibTorch-like name of the gradient function: "MulBackward".
   std::string name() const;
   Edge next_edge(size_t i) const { return inputs()[i]; }
-  std::vector<Edge> next_edges() const { return {inputs(), inputs() + n_inputs}; }
+  /// As LibTorch calls an edge's parts.
+  struct NextEdge {
+    intrusive_ptr<Node> function;
+    uint32_t input_nr = 0;
+    bool is_valid() const { return static_cast<bool>(function); }
+  };
+  std::vector<NextEdge> next_edges() const;
   size_t num_inputs() const { return n_outputs; }  // of the gradient function, as LibTorch counts
   size_t num_outputs() const { return n_inputs; }
 };

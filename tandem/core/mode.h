@@ -3,11 +3,16 @@
 /// How ops run on this thread. Guards set it for a scope and put it back.
 namespace tandem {
 
+struct Node;
+struct NewNodes;
+
 struct Mode {
   bool grad = true;        // results remember how they were made
   bool inference = false;  // results are invisible to autograd for good
   bool anomaly = false;    // backward looks for NaN and names the forward op
   bool anomaly_check_nan = true;
+  const Node* evaluating = nullptr;  // under anomaly: the node whose gradient is being computed
+  NewNodes* new_nodes = nullptr;     // if set, every node made is entered there
 };
 extern constinit thread_local Mode t_mode;
 

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -11,9 +12,21 @@ namespace tandem {
 /// What a user-defined function does in backward; see autograd/function.h.
 struct CustomBackward {
   virtual ~CustomBackward() = default;
-  virtual std::vector<Tensor> run(const std::vector<Tensor>& grads) = 0;
+  /// The gradients by the node's inputs. `needed` says which of them are used.
+  virtual std::vector<Tensor> run(const Node& node, std::vector<Tensor> grads,
+                                  const bool* needed) = 0;
+  /// Frees what was saved: backward has passed and will not come again.
   virtual void release() = 0;
   virtual std::string name() const = 0;
+};
+
+/// The op of nodes whose gradient is a CustomBackward.
+extern const OpDef kCustom;
+
+/// The nodes that a thread has made since some moment. A node that lives is among them iff it was
+/// made since then: addresses of freed nodes may be used again, but only by new ones.
+struct NewNodes {
+  std::unordered_set<const Node*> nodes;
 };
 
 /// The parts of a node that few nodes have.
@@ -29,7 +42,14 @@ struct NodeExtra {
   std::vector<Hook> hooks;
   unsigned next_hook = 0;
   std::unique_ptr<CustomBackward> custom;
-  std::string made_by;  // under DetectAnomalyGuard: the forward call in words
+
+  /// Under DetectAnomalyGuard: the call that made the node; then, if it was made while another
+  /// node's gradient was computed, the call that made that one, and so on.
+  struct Call {
+    std::string function;  // name of the node
+    std::string text;      // "mul(float32 [2], float32 [2])"
+  };
+  std::vector<Call> made_by;
 };
 
 }  // namespace tandem

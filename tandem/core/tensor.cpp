@@ -1,5 +1,6 @@
 #include "tandem/core/tensor.h"
 
+#include "tandem/base/warning.h"
 #include "tandem/core/node_extra.h"
 
 namespace tandem {
@@ -97,10 +98,10 @@ Scalar Tensor::item() const {
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
   TensorImpl& t = checked();
-  TANDEM_CHECK(!on || is_floating(t.type.dtype),
-               "requires_grad: only Tensors of floating point dtype can require gradients, not ",
-               name_of(t.type.dtype));
-  if (t.requires_grad == on && !(t.wants_grad() && !t.requires_grad)) return *this;
+  TANDEM_CHECK(
+      !on || is_floating(t.type.dtype),
+      "requires_grad: Only Tensors of floating point and complex dtype can require gradients, not ",
+      name_of(t.type.dtype));
   if (!t.is_leaf()) {
     TANDEM_CHECK(
         on,
@@ -126,21 +127,30 @@ Tensor& Tensor::requires_grad_(bool on) const {
 const Tensor& Tensor::grad() const {
   static const Tensor none;
   TensorImpl& t = checked();
-  t.wants_grad();
-  if (!t.edge.node || !t.edge.node->extra) return none;
-  return t.edge.node->extra->grads[t.edge.index];
+  const bool leaf = t.is_leaf();
+  const NodeExtra* extra = t.edge.node ? t.edge.node->extra : nullptr;
+  if (extra && extra->grads[t.edge.index].defined()) return extra->grads[t.edge.index];
+  if (!leaf && !(extra && extra->retain[t.edge.index])) [[unlikely]]
+    TANDEM_WARN(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+        "attribute "
+        "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
+        "populated "
+        "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.");
+  return none;
 }
 
 Tensor& Tensor::mutable_grad() const {
   TensorImpl& t = checked();
   t.wants_grad();
   Node& node = t.edge.node ? *t.edge.node : t.leaf_node();
+  t.keeps_grad = true;
   return node.need_extra().grads[t.edge.index];
 }
 
 NodePtr Tensor::grad_fn() const {
   TensorImpl& t = checked();
-  if (!t.wants_grad() || t.requires_grad) return nullptr;
+  if (t.requires_grad || t.grad_edge().node == nullptr || t.edge.node->is_leaf()) return nullptr;
   return t.edge.node;
 }
 
@@ -158,19 +168,19 @@ void Tensor::retain_grad() const {
   TensorImpl& t = checked();
   TANDEM_CHECK(t.wants_grad(),
                "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
-  if (t.requires_grad) return;  // a leaf keeps its gradient anyway
+  if (t.is_leaf()) return;  // a leaf keeps its gradient anyway
+  t.keeps_grad = true;
   t.edge.node->need_extra().retain[t.edge.index] = true;
 }
 
 bool Tensor::retains_grad() const {
   TensorImpl& t = checked();
-  return t.wants_grad() && !t.requires_grad && t.edge.node->extra &&
-         t.edge.node->extra->retain[t.edge.index];
+  return !t.is_leaf() && t.edge.node->extra && t.edge.node->extra->retain[t.edge.index];
 }
 
 unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
   TensorImpl& t = checked();
-  TANDEM_CHECK(t.wants_grad(),
+  TANDEM_CHECK(t.wants_grad() && t.grad_edge().node,
                "register_hook: cannot register a hook on a variable that doesn't require gradient");
   NodeExtra& extra = t.edge.node->need_extra();
   const unsigned number = extra.next_hook++;
@@ -180,10 +190,10 @@ unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
 
 void Tensor::remove_hook(unsigned number) const {
   TensorImpl& t = checked();
-  NodeExtra* extra = t.wants_grad() ? t.edge.node->extra : nullptr;
+  NodeExtra* extra = t.wants_grad() && t.edge.node ? t.edge.node->extra : nullptr;
   const size_t removed =
       extra ? std::erase_if(extra->hooks, [&](const auto& h) { return h.number == number; }) : 0;
-  TANDEM_CHECK(removed == 1, "remove_hook: there is no hook with number ", number);
+  TANDEM_CHECK(removed == 1, "remove_hook: Invalid index: there is no hook with number ", number);
 }
 
 Tensor Tensor::detach() const { return Tensor(checked().alias()); }

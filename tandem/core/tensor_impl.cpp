@@ -1,9 +1,11 @@
 #include "tandem/core/tensor_impl.h"
 
+#include <mutex>
 #include <new>
 
 #include "tandem/base/memory.h"
 #include "tandem/core/apply.h"
+#include "tandem/core/node_extra.h"
 #include "tandem/core/view_chain.h"
 
 namespace tandem {
@@ -53,21 +55,84 @@ intrusive_ptr<TensorImpl> TensorImpl::alias() const {
   return t;
 }
 
+namespace {
+
+// Nobody can read the gradient of a tensor that is gone. It must go now: made with create_graph, it
+// leads back to the node that keeps it, and the two would never be freed.
+void drop_grad(TensorImpl* t) {
+  Node* node = t->edge.node.get();
+  if (!node || !node->extra) return;
+  Tensor grad;
+  std::lock_guard lock(node->extra->mutex);
+  std::swap(grad, node->extra->grads[t->edge.index]);
+}
+
+}  // namespace
+
 void TensorImpl::destroy(TensorImpl* t) {
+  if (t->requires_grad || t->keeps_grad) drop_grad(t);
   delete t->view;
   t->~TensorImpl();
   memory::detail::free_object(t, sizeof(TensorImpl));
 }
 
+bool TensorImpl::view_wants_grad() {
+  if (requires_grad) return true;
+  if (view->creation != CreationMeta::DEFAULT) return has_history() || view->base->wants_grad();
+  refresh_view();
+  return has_history();
+}
+
 void TensorImpl::refresh_view() {
-  view->version = version();
-  if (requires_grad) return;
-  if (!view->base->wants_grad()) {
-    edge = {};
-    return;
+  // Threads that share a view may all find it stale.
+  static std::mutex mutexes[16];
+  Edge before;  // freed after the lock is gone: that may run anything
+  std::lock_guard lock(mutexes[reinterpret_cast<uintptr_t>(this) / 64 % 16]);
+  if (!view_is_stale()) return;
+  const uint32_t now = version();
+  before = std::move(edge);
+  edge = {};
+  if (view->base->wants_grad()) {
+    AutoGradMode with_grad(true);
+    edge = ViewChain{view->last}.apply_to(Tensor(view->base)).impl()->edge;
   }
-  AutoGradMode with_grad(true);
-  edge = ViewChain{view->last}.apply_to(Tensor(view->base)).impl()->edge;
+  view->version.store(now, std::memory_order_release);
+}
+
+void TensorImpl::check_base_unwritten() {
+  TANDEM_CHECK(!view_is_stale() || (!has_history() && !view->base->wants_grad()),
+               "A view was created ", words(view->creation),
+               " and its base or another view of its base has been modified inplace with grad mode "
+               "enabled. Make the view again after the write, or clone() it.");
+}
+
+const char* words(CreationMeta creation) {
+  switch (creation) {
+    case CreationMeta::NO_GRAD_MODE:
+      return "in no_grad mode";
+    case CreationMeta::INFERENCE_MODE:
+      return "in inference mode";
+    case CreationMeta::IN_CUSTOM_FUNCTION:
+      return "inside a custom Function (or because an input was returned as-is)";
+    case CreationMeta::MULTI_OUTPUT_NODE:
+      return "by a function that returns several views";
+    case CreationMeta::DEFAULT:
+      break;
+  }
+  return "in grad mode";
+}
+
+uint32_t TensorImpl::VersionCounter::current_version() const {
+  TANDEM_CHECK(!tensor->inference, "Inference tensors do not track version counter.");
+  return tensor->version();
+}
+
+void TensorImpl::bump_version() {
+  TANDEM_CHECK(
+      !inference || t_mode.inference,
+      "Inplace update to inference tensor outside InferenceMode is not allowed. Make a clone() "
+      "to get a normal tensor before the in-place update.");
+  bump("bump_version");
 }
 
 Node& TensorImpl::leaf_node() {

@@ -18,14 +18,33 @@ struct ViewStep {
 inline void retain(ViewStep* s) { s->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(ViewStep* s);
 
+/// Under which circumstances a view was made. Writing through one that is not DEFAULT is ambiguous
+/// when gradients are recorded, hence an error.
+enum class CreationMeta : uint8_t {
+  DEFAULT,
+  IN_CUSTOM_FUNCTION,
+  MULTI_OUTPUT_NODE,
+  NO_GRAD_MODE,
+  INFERENCE_MODE
+};
+
+/// "in no_grad mode" and the like, for messages.
+const char* words(CreationMeta creation);
+
 /// Kept by every tensor that is a view of another: how to get there again from the base.
 ///
 /// The gradient function of a view is that of its base followed by the view's steps. A write to the
-/// base, or through another view, makes it stale; it is then derived again from the base.
+/// base, or through another view, makes it stale; it is then derived again from the base. A view
+/// that was not made in grad mode has no such function: it requires a gradient iff its base does,
+/// but none flows through it.
 struct ViewInfo {
   intrusive_ptr<TensorImpl> base;  // never a view itself
   intrusive_ptr<ViewStep> last;
-  uint32_t version = 0;  // storage version at which `edge` of the view was derived
+  std::atomic<uint32_t> version{0};  // storage version at which `edge` of the view was derived
+  CreationMeta creation = CreationMeta::DEFAULT;
+
+  bool has_bw_view() const { return true; }
+  CreationMeta get_creation_meta() const { return creation; }
 };
 
 /// What a Tensor points to. Always has a type; has a storage except on the meta device.
@@ -35,7 +54,8 @@ struct TensorImpl {
       false;               // True iff the user asked for it: a leaf. Results have an edge instead.
   bool contiguous = true;  // True iff strides are row-major for the sizes.
   bool inference = false;  // True iff made under InferenceMode: autograd never sees it.
-  bool unversioned = false;  // True iff made by data(): its writes are hidden from autograd.
+  bool unversioned : 1 = false;  // True iff made by data(): its writes are hidden from autograd.
+  bool keeps_grad : 1 = false;   // True iff grad() of a result was asked to be kept or was set.
   TensorType type;
   Dims strides;
   int64_t numel = 0;
@@ -72,15 +92,36 @@ struct TensorImpl {
   }
   /// True iff a gradient can flow into this tensor.
   bool wants_grad() {
-    if (view && view->version != version()) [[unlikely]]
-      refresh_view();
-    return requires_grad || (edge.node && edge.node->op != &kLeaf);
+    if (view && (view->creation != CreationMeta::DEFAULT || view_is_stale())) [[unlikely]]
+      return view_wants_grad();
+    return requires_grad || has_history();
   }
   /// True iff the user made it, or it needs no gradient.
-  bool is_leaf() { return !wants_grad() || requires_grad; }
-  void refresh_view();
+  bool is_leaf() { return !wants_grad() || requires_grad || !has_history(); }
+  /// Where its gradient goes; empty if that is nowhere. Throws for a view that was made without
+  /// grad mode when its base has been written since.
+  const Edge& grad_edge() {
+    if (wants_grad() && view && view->creation != CreationMeta::DEFAULT) [[unlikely]]
+      check_base_unwritten();
+    return edge;
+  }
+  bool view_is_stale() const { return view->version.load(std::memory_order_acquire) != version(); }
+  /// What LibTorch's own tests look at.
+  ViewInfo* autograd_meta() const { return view; }
+  struct VersionCounter {
+    const TensorImpl* tensor;
+    uint32_t current_version() const;
+  };
+  VersionCounter version_counter() const { return {this}; }
+  void bump_version();
   /// The leaf node of a tensor that the user made, created when there is none.
   Node& leaf_node();
+
+ private:
+  bool has_history() const { return edge.node && edge.node->op != &kLeaf; }
+  bool view_wants_grad();
+  void refresh_view();
+  void check_base_unwritten();
 };
 
 inline void retain(TensorImpl* t) { t->refs.fetch_add(1, std::memory_order_relaxed); }
