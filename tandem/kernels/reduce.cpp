@@ -128,7 +128,7 @@ struct Job {
     if (out.dtype == dtype_v<C>) {
       out.ptr<C>()[offset] = value;
     } else {
-      store(out.dtype, at_mut(out, offset), 1, 1, &value);
+      store(out.dtype, at_mutable(out, offset), 1, 1, &value);
     }
   }
 };
@@ -251,7 +251,7 @@ void reduce_short_rows(const Job<C>& job, int64_t begin, int64_t end) {
     if (job.how.finish != Finish::None)
       for (int64_t i = 0; i < n; ++i)
         values[i] = finished(job.how.finish, values[i], job.plan.n_inner, job.p);
-    store(job.out.dtype, at_mut(job.out, r * axis.out), axis.out, n, values);
+    store(job.out.dtype, at_mutable(job.out, r * axis.out), axis.out, n, values);
   }
 }
 
@@ -469,7 +469,7 @@ class ColumnReduction {
       for (int64_t i = 0; i < n; ++i)
         total[i] = finished(job_.how.finish, total[i], plan_.reduced(), job_.p);
     for_runs(columns_out_, unit.first, n, [&](int64_t offset, int64_t stride, int64_t count) {
-      store(job_.out.dtype, at_mut(job_.out, unit.out + offset), stride, count, total);
+      store(job_.out.dtype, at_mutable(job_.out, unit.out + offset), stride, count, total);
       total += count;
     });
   }

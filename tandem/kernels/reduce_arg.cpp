@@ -135,7 +135,7 @@ class ArgReduction {
   // The plan's output is the row-major number of the result.
   void put(int64_t number, const Found<C>& found) const {
     if (values_)
-      store(values_->dtype, at_mut(*values_, offset_of(*values_, number)), 1, 1, &found.value);
+      store(values_->dtype, at_mutable(*values_, offset_of(*values_, number)), 1, 1, &found.value);
     if (indices_) indices_->ptr<int64_t>()[offset_of(*indices_, number)] = found.index;
   }
 

@@ -4,6 +4,8 @@
 
 #include "tandem/core/dtype.h"
 #include "tandem/core/shape.h"
+#include "tandem/kernels/map_convert.h"
+#include "tandem/kernels/map_walk.h"
 
 /// Runs of elements of any dtype, read into and written from one of the three compute types.
 namespace tandem::kernels {
@@ -58,23 +60,6 @@ decltype(auto) dispatch_width(DType t, F&& fn) {
   }
 }
 
-/// One value converted as tensors convert: floats to integers by truncation, anything to bool by
-/// comparison with zero.
-template <class To, class From>
-inline To convert(From v) {
-  if constexpr (std::is_same_v<To, From>) {
-    return v;
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return static_cast<Compute<From>>(v) != 0;
-  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
-    return static_cast<To>(static_cast<int64_t>(static_cast<Compute<From>>(v)));
-  } else if constexpr (std::is_integral_v<From>) {
-    return static_cast<To>(v);
-  } else {
-    return static_cast<To>(static_cast<Compute<From>>(v));
-  }
-}
-
 /// out[i] = p[i * stride] for i in [0, n). C is float, double or int64_t.
 template <class C>
 void load(DType dtype, const void* p, int64_t stride, int64_t n, C* out);
@@ -88,13 +73,6 @@ int64_t count_nonzero_bytes(const void* p, int64_t n);
 /// p[i * stride] = in[i] for i in [0, n).
 template <class C>
 void store(DType dtype, void* p, int64_t stride, int64_t n, const C* in);
-
-inline const void* at(const Array& a, int64_t offset) {
-  return static_cast<const char*>(a.data) + offset * static_cast<int64_t>(size_of(a.dtype));
-}
-inline void* at_mut(const Array& a, int64_t offset) {
-  return static_cast<char*>(a.data) + offset * static_cast<int64_t>(size_of(a.dtype));
-}
 
 /// Walks an index space in row-major order and keeps N element offsets, one for each set of
 /// strides.

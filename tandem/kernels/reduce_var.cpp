@@ -267,13 +267,13 @@ class VarReduction {
   }
 
   void put(int64_t number, const Moments& m) const {
-    if (mean_) store(mean_->dtype, at_mut(*mean_, offset_of(*mean_, number)), 1, 1, &m.mean);
+    if (mean_) store(mean_->dtype, at_mutable(*mean_, offset_of(*mean_, number)), 1, 1, &m.mean);
     if (!var_) return;
     double var = m.m2 / divisor_;
     // max() above swallows a nan; it shows in the mean.
     if (m.mean != m.mean || std::isinf(m.mean)) var = std::nan("");
     if (root_) var = std::sqrt(var);
-    store(var_->dtype, at_mut(*var_, offset_of(*var_, number)), 1, 1, &var);
+    store(var_->dtype, at_mutable(*var_, offset_of(*var_, number)), 1, 1, &var);
   }
 
   const Array& in_;
@@ -305,7 +305,7 @@ void var_mean(const Array& in, const bool* reduced_dims, double correction, bool
         const double nan = std::nan("");
         for (const Array* out : {var, mean})
           for (int64_t i = 0; out && i < numbers.numel; ++i)
-            store(out->dtype, at_mut(*out, offset_of(*out, i)), 1, 1, &nan);
+            store(out->dtype, at_mutable(*out, offset_of(*out, i)), 1, 1, &nan);
         return;
       }
       const VarReduction<C> work(in, plan, correction, take_root, var, mean);

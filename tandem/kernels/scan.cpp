@@ -106,7 +106,7 @@ void run(const Array& in, const Array& out, const Lines& lines) {
         const int64_t n = std::min(kTile, lines.length - i);
         load(in.dtype, at(in, from + i * lines.in_step), lines.in_step, n, buffer);
         for (int64_t k = 0; k < n; ++k) buffer[k] = Step::step(acc, buffer[k]);
-        store(out.dtype, at_mut(out, to + i * lines.out_step), lines.out_step, n, buffer);
+        store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_step, n, buffer);
       }
       return;
     }
@@ -115,7 +115,8 @@ void run(const Array& in, const Array& out, const Lines& lines) {
     for (int64_t i = 0; i < lines.length; ++i) {
       load(in.dtype, at(in, from + i * lines.in_step), lines.in_strides.back(), width, buffer);
       for (int64_t k = 0; k < width; ++k) Step::step(acc[k], buffer[k]);
-      store(out.dtype, at_mut(out, to + i * lines.out_step), lines.out_strides.back(), width, acc);
+      store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_strides.back(), width,
+            acc);
     }
   });
 }
@@ -143,9 +144,10 @@ void run_extreme(const Array& in, const Array& out, const Array* indices, const 
           buffer[k] = top;
           where[k] = at_index;
         }
-        store(out.dtype, at_mut(out, to + i * lines.out_step), lines.out_step, n, buffer);
+        store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_step, n, buffer);
         if (indices)
-          store(kLong, at_mut(*indices, index + i * lines.index_step), lines.index_step, n, where);
+          store(kLong, at_mutable(*indices, index + i * lines.index_step), lines.index_step, n,
+                where);
       }
       return;
     }
@@ -157,9 +159,10 @@ void run_extreme(const Array& in, const Array& out, const Array* indices, const 
           where[k] = i;
         }
       }
-      store(out.dtype, at_mut(out, to + i * lines.out_step), lines.out_strides.back(), width, best);
+      store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_strides.back(), width,
+            best);
       if (indices)
-        store(kLong, at_mut(*indices, index + i * lines.index_step), lines.index_strides.back(),
+        store(kLong, at_mutable(*indices, index + i * lines.index_step), lines.index_strides.back(),
               width, where);
     }
   });

@@ -224,7 +224,7 @@ void search_sorted(const Array& sorted, const Array& values, bool right, const A
           const auto it = right ? std::upper_bound(row.begin(), row.end(), want, less)
                                 : std::lower_bound(row.begin(), row.end(), want, less);
           const int64_t found = it - row.begin();
-          store(out.dtype, at_mut(out, offset_of(out, number)), 1, 1, &found);
+          store(out.dtype, at_mutable(out, offset_of(out, number)), 1, 1, &found);
         }
       });
     }
@@ -248,7 +248,7 @@ void histogram(const Array& in, double low, double high, const Array& out) {
     ++counts[static_cast<size_t>(std::min(bin, bins - 1))];
   }
   for (int64_t b = 0; b < bins; ++b)
-    store(out.dtype, at_mut(out, offset_of(out, b)), 1, 1, &counts[static_cast<size_t>(b)]);
+    store(out.dtype, at_mutable(out, offset_of(out, b)), 1, 1, &counts[static_cast<size_t>(b)]);
 }
 
 void bincount(const Array& in, const Array* weights, const Array& out) {
@@ -261,7 +261,7 @@ void bincount(const Array& in, const Array* weights, const Array& out) {
   };
   auto finish = [&](const auto& sums) {
     for (size_t b = 0; b < bins; ++b)
-      store(out.dtype, at_mut(out, offset_of(out, static_cast<int64_t>(b))), 1, 1, &sums[b]);
+      store(out.dtype, at_mutable(out, offset_of(out, static_cast<int64_t>(b))), 1, 1, &sums[b]);
   };
   if (!weights) {
     std::vector<int64_t> counts(bins, 0);
