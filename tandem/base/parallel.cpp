@@ -51,6 +51,13 @@ void set_num_threads(int n) {
 #endif
 }
 
+void adopt_num_threads() {
+#if TANDEM_USE_OPENMP
+  const int wanted = get_num_threads();
+  if (omp_get_max_threads() != wanted) omp_set_num_threads(wanted);
+#endif
+}
+
 int get_num_interop_threads() { return 1; }
 
 bool in_parallel_region() { return t_inside; }

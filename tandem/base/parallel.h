@@ -11,6 +11,9 @@ void set_num_threads(int n);
 /// Threads for parallelism between ops; Tandem runs ops one after another, so this is 1.
 int get_num_interop_threads();
 bool in_parallel_region();
+/// Makes the OpenMP regions that a library opens on this thread use get_num_threads() threads: OpenMP
+/// keeps that number for each thread of the program, ours holds for the process.
+void adopt_num_threads();
 
 namespace detail {
 using RangeFn = void (*)(void* context, int64_t begin, int64_t end);

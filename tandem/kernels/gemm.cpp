@@ -1,6 +1,8 @@
 // Chooses how a matrix product is computed, and the entry points for raw pointers.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "tandem/base/deterministic.h"
 #include "tandem/base/error.h"
@@ -12,16 +14,38 @@
 #ifndef TANDEM_THREAD_SANITIZER
 #define TANDEM_GEMM_DNNL 1
 #include <dnnl.h>
-#include <omp.h>
 #endif
 
 namespace tandem::kernels::detail {
 namespace {
 
-// Multiplications up to which packing does not pay (measured by bench/matmul).
-constexpr int64_t kSmall = 64 * 64 * 32;
+// The constants below were found by bench/matmul.
+// Multiplications that a thread should at least have before a second one is woken.
+constexpr int64_t kGrain = 128 * 1024;
+// A matrix B of at most so many bytes is multiplied without packing: it stays in the second cache.
+constexpr int64_t kDirectBytes = 256 * 1024;
 // Elements of a matrix that a thread should at least read in a product with a vector.
 constexpr int64_t kVectorGrain = 32768;
+
+class Scratch {
+ public:
+  ~Scratch() { std::free(data_); }
+  void* get(size_t bytes) {
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      data_ = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+      if (data_ == nullptr) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+thread_local Scratch t_scratch;
 
 /// True if the product was done: one of the operands is a vector.
 template <class T>
@@ -64,6 +88,48 @@ bool vector_product(const GemmArgs<T>& g) {
   return true;
 }
 
+/// True if rows of B lie so far apart that they compete for the same few lines of the first cache.
+template <class T>
+bool rows_collide(const GemmArgs<T>& g) {
+  return g.k > 16 && g.b_row * sizeof(T) % 1024 == 0;
+}
+
+/// True if the product was done: B is small enough for register blocks straight from the operands.
+template <class T>
+bool direct_product(const GemmArgs<T>& g) {
+  const int64_t work = g.m * g.n * g.k;
+  if (work <= kGrain && fits_small(g)) {
+    small_gemm(g);
+    return true;
+  }
+  GemmArgs<T> rows = g;
+  if (g.b_col != 1 || (rows_collide(g) && g.m >= 24)) {
+    int64_t ld = (g.n + 15) / 16 * 16;
+    if (ld * sizeof(T) % 1024 == 0) ld += 16;
+    if (g.k * ld * static_cast<int64_t>(sizeof(T)) > kDirectBytes) return false;
+    T* copy = static_cast<T*>(scratch(g.k * ld * sizeof(T)));
+    copy_b(g, copy, ld);
+    rows.b = copy;
+    rows.b_row = ld;
+    rows.b_col = 1;
+  } else if (g.k * g.n * static_cast<int64_t>(sizeof(T)) > kDirectBytes) {
+    return false;
+  }
+  // Enough rows to pay for a thread, few enough for their part of A to stay cached.
+  int64_t grain = kGrain / std::max<int64_t>(1, g.n * g.k);
+  grain = std::clamp<int64_t>((grain + 11) / 12 * 12, 12, 96);
+  parallel_for(0, g.m, grain, [&](int64_t begin, int64_t end) {
+    GemmArgs<T> part = rows;
+    for (int64_t i = begin; i < end; i += 96) {
+      part.m = std::min<int64_t>(96, end - i);
+      part.a = rows.a + i * rows.a_row;
+      part.c = rows.c + i * rows.ldc;
+      small_gemm(part);
+    }
+  });
+  return true;
+}
+
 #ifdef TANDEM_GEMM_DNNL
 /// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
 bool dnnl_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, char* trans, int64_t* ld) {
@@ -86,8 +152,7 @@ bool dnnl_product(const GemmArgs<float>& g) {
   int64_t lda, ldb;
   if (!dnnl_layout(g.m, g.k, g.a_row, g.a_col, &ta, &lda)) return false;
   if (!dnnl_layout(g.k, g.n, g.b_row, g.b_col, &tb, &ldb)) return false;
-  // OpenMP keeps the number of threads for each user thread apart; ours holds for the process.
-  if (omp_get_max_threads() != get_num_threads()) omp_set_num_threads(get_num_threads());
+  adopt_num_threads();
   const dnnl_status_t status = dnnl_sgemm(ta, tb, g.m, g.n, g.k, g.alpha, g.a, lda, g.b, ldb,
                                           g.beta, g.c, std::max(g.ldc, g.n));
   TANDEM_ASSERT(status == dnnl_success, "dnnl_sgemm returned ", static_cast<int>(status));
@@ -113,8 +178,8 @@ void scale(const GemmArgs<T>& g, double beta) {
 template <class T>
 void float_gemm(const GemmArgs<T>& g) {
   if (vector_product(g)) return;
-  if (g.m * g.n * g.k <= kSmall && fits_small(g)) return small_gemm(g);
-  if (dnnl_product(g)) return;
+  if (direct_product(g)) return;
+  if (!rows_collide(g) && dnnl_product(g)) return;
   packed_gemm(g);
 }
 
@@ -144,6 +209,8 @@ void half_gemm(const GemmArgs<T>& g, double alpha, double beta) {
 }
 
 }  // namespace
+
+void* scratch(size_t bytes) { return t_scratch.get(bytes); }
 
 template <class T>
 void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {

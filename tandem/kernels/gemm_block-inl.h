@@ -40,28 +40,17 @@ HWY_INLINE hn::Vec<Tag<T>> load_first(const T* p, size_t count) {
 #endif
 }
 
-template <class T>
-HWY_INLINE void store_first(hn::Vec<Tag<T>> v, T* p, size_t count) {
-  const Tag<T> d;
-#if HWY_TARGET == HWY_AVX3
-  hn::BlendedStore(v, hn::FirstN(d, count), d, p);
-#else
-  // AVX2's masked store is microcode on some CPUs; going through the stack is faster everywhere.
-  HWY_ALIGN T buffer[hn::MaxLanes(d)];
-  hn::Store(v, d, buffer);
-  for (size_t i = 0; i < count; ++i) p[i] = buffer[i];
-#endif
-}
-
-/// C[0..MR, 0..NV vectors] = alpha * A * B + beta * C. With kTail only the first `tail` lanes of
-/// the last vector exist. kPacked: A holds MR elements for each k.
-template <int MR, int NV, bool kTail, bool kPacked, class T>
-HWY_INLINE void block(int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col,
-                      const T* HWY_RESTRICT b, int64_t ldb, size_t tail, T* HWY_RESTRICT c,
+/// C = alpha * A * B + beta * C for MR rows and NV vectors of columns.
+///
+/// With kShift the last vector lies `shift` elements further left and computes some columns again:
+/// the same sums in the same order, so both stores agree, and no masked access is needed. kPacked:
+/// A holds MR elements for each k.
+template <int MR, int NV, bool kShift, bool kPacked, class D, class T = hn::TFromD<D>>
+HWY_INLINE void block(D d, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col,
+                      const T* HWY_RESTRICT b, int64_t ldb, int64_t shift, T* HWY_RESTRICT c,
                       int64_t ldc, T alpha, T beta) {
-  const Tag<T> d;
-  using V = hn::Vec<Tag<T>>;
-  constexpr int64_t kN = lanes<T>();
+  using V = hn::Vec<D>;
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
   V acc[MR][NV];
 #pragma GCC unroll 8
   for (int i = 0; i < MR; ++i)
@@ -71,11 +60,11 @@ HWY_INLINE void block(int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t
     a_row = 1;
     a_col = MR;
   }
+  const int64_t last = (NV - 1) * kN - (kShift ? shift : 0);
   for (int64_t p = 0; p < k; ++p) {
     V bv[NV];
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v)
-      bv[v] = kTail && v == NV - 1 ? load_first(b + v * kN, tail) : hn::LoadU(d, b + v * kN);
+    for (int v = 0; v < NV; ++v) bv[v] = hn::LoadU(d, b + (v == NV - 1 ? last : v * kN));
 #pragma GCC unroll 8
     for (int i = 0; i < MR; ++i) {
       const V av = hn::Set(d, a[i * a_row]);
@@ -87,31 +76,26 @@ HWY_INLINE void block(int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t
   }
   if (alpha != T(1)) {
     const V scale = hn::Set(d, alpha);
+#pragma GCC unroll 8
     for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) acc[i][v] = hn::Mul(acc[i][v], scale);
   }
   if (beta != T(0)) {
+    // Every load of C comes before the first store: shifted vectors overlap.
     const V scale = hn::Set(d, beta);
 #pragma GCC unroll 8
     for (int i = 0; i < MR; ++i)
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) {
-        const T* p = c + i * ldc + v * kN;
-        const V old = kTail && v == NV - 1 ? load_first(p, tail) : hn::LoadU(d, p);
-        acc[i][v] = hn::MulAdd(old, scale, acc[i][v]);
-      }
+      for (int v = 0; v < NV; ++v)
+        acc[i][v] =
+            hn::MulAdd(hn::LoadU(d, c + i * ldc + (v == NV - 1 ? last : v * kN)), scale, acc[i][v]);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < MR; ++i)
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      T* p = c + i * ldc + v * kN;
-      if (kTail && v == NV - 1) {
-        store_first(acc[i][v], p, tail);
-      } else {
-        hn::StoreU(acc[i][v], d, p);
-      }
-    }
+    for (int v = 0; v < NV; ++v)
+      hn::StoreU(acc[i][v], d, c + i * ldc + (v == NV - 1 ? last : v * kN));
 }
 
 /// dst[c * dst_row + r] = src[r * src_row + c] for r < rows, c < cols.

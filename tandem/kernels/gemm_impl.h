@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 /// What the files gemm_*.cpp share. Not for other kernels: use matmul.h.
@@ -28,6 +29,14 @@ template <class T>
 bool fits_small(const GemmArgs<T>& g) {
   return g.b_col == 1 || g.m == 1 || g.n == 1 || g.k * (g.n + 15) <= 4096;
 }
+
+/// dst[p * ld + j] = B(p, j): B with contiguous rows.
+void copy_b(const GemmArgs<float>& g, float* dst, int64_t ld);
+void copy_b(const GemmArgs<double>& g, double* dst, int64_t ld);
+
+/// Memory for copies of operands, aligned to a page. It belongs to the calling thread, which keeps
+/// it for its next product; the next call invalidates it.
+void* scratch(size_t bytes);
 
 /// Packed, cache-blocked and threaded.
 void packed_gemm(const GemmArgs<float>& g);

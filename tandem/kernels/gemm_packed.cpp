@@ -97,8 +97,8 @@ void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
       const int64_t rows = std::min(kMr, r.rows - i * kMr);
       T* c = r.c + i * kMr * r.ldc + j * kNr;
       if (rows == kMr && cols == kNr) {
-        block<kBlockRows, kBlockVectors, false, true>(r.depth, a, 1, kMr, b, kNr, 0, c, r.ldc,
-                                                      r.alpha, r.beta);
+        block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, c,
+                                                      r.ldc, r.alpha, r.beta);
         continue;
       }
       HWY_ALIGN T edge[kMr * kNr];
@@ -106,8 +106,8 @@ void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
         for (int64_t y = 0; y < kMr; ++y)
           for (int64_t x = 0; x < kNr; ++x)
             edge[y * kNr + x] = y < rows && x < cols ? c[y * r.ldc + x] : T(0);
-      block<kBlockRows, kBlockVectors, false, true>(r.depth, a, 1, kMr, b, kNr, 0, edge, kNr,
-                                                    r.alpha, r.beta);
+      block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, edge,
+                                                    kNr, r.alpha, r.beta);
       for (int64_t y = 0; y < rows; ++y)
         std::memcpy(c + y * r.ldc, edge + y * kNr, cols * sizeof(T));
     }
@@ -134,9 +134,6 @@ int64_t panel_rows() { return kBlockRows; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "tandem/base/parallel.h"
@@ -185,27 +182,6 @@ Target<double> target(double) {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Memory for packed panels, kept by the thread that calls for its next product.
-class PackBuffer {
- public:
-  ~PackBuffer() { std::free(data_); }
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      data_ = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-      if (data_ == nullptr) throw std::bad_alloc();
-      size_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
-thread_local PackBuffer t_buffer;
-
 template <class T>
 void one_round(const Target<T>& t, const Round<T>& r) {
   const int64_t row_panels = ceil_div(r.rows, t.mr), col_panels = ceil_div(r.cols, t.nr);
@@ -253,7 +229,7 @@ void packed(const GemmArgs<T>& g) {
   const int64_t a_room = ceil_div(std::min(g.m, kRoundRows), t.mr) * t.mr * most_depth;
   const int64_t b_room = ceil_div(std::min(g.n, kRoundCols), t.nr) * t.nr * most_depth;
   const int64_t a_bytes = ceil_div(a_room * sizeof(T), 4096) * 4096;
-  char* room = static_cast<char*>(t_buffer.get(a_bytes + b_room * sizeof(T)));
+  char* room = static_cast<char*>(scratch(a_bytes + b_room * sizeof(T)));
   Round<T> r;
   r.a_row = g.a_row, r.a_col = g.a_col, r.b_row = g.b_row, r.b_col = g.b_col;
   r.ldc = g.ldc;

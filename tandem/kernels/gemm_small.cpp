@@ -15,148 +15,143 @@ namespace {
 
 using detail::GemmArgs;
 
-template <class T>
-struct Columns {
-  const T* b;  // k rows, contiguous
-  int64_t ldb;
-  size_t tail;  // lanes of the last vector, 0 when it is whole
-};
-
-template <int MR, int NV, class T>
-HWY_NOINLINE void rows_block(const GemmArgs<T>& g, const Columns<T>& cols, const T* a, T* c) {
-  if (cols.tail != 0)
-    block<MR, NV, true, false>(g.k, a, g.a_row, g.a_col, cols.b, cols.ldb, cols.tail, c, g.ldc,
-                               g.alpha, g.beta);
-  else
-    block<MR, NV, false, false>(g.k, a, g.a_row, g.a_col, cols.b, cols.ldb, 0, c, g.ldc, g.alpha,
-                                g.beta);
+template <int MR, int NV, bool kShift, class D, class T = hn::TFromD<D>>
+HWY_NOINLINE void rows_block(D d, const GemmArgs<T>& g, const T* a, const T* b, int64_t ldb,
+                             int64_t shift, T* c) {
+  block<MR, NV, kShift, false>(d, g.k, a, g.a_row, g.a_col, b, ldb, shift, c, g.ldc, g.alpha,
+                               g.beta);
 }
 
 /// All rows for NV vectors of columns. Rows are shared out evenly: 20 rows are 4 blocks of 5.
-template <int NV, class T>
-HWY_INLINE void column_strip(const GemmArgs<T>& g, const Columns<T>& cols, T* c) {
-  constexpr int64_t kMost = NV <= kBlockVectors ? kBlockRows : (NV <= 3 ? 4 : kBlockRows);
+template <int NV, bool kShift, class D, class T = hn::TFromD<D>>
+HWY_INLINE void column_strip(D d, const GemmArgs<T>& g, const T* b, int64_t ldb, int64_t shift,
+                             T* c) {
+  constexpr int64_t kMost = NV <= kBlockVectors ? kBlockRows : 4;
   const int64_t blocks = (g.m + kMost - 1) / kMost;
   const T* a = g.a;
-  for (int64_t i = 0; i < blocks; ++i) {
-    const int64_t rows = g.m * (i + 1) / blocks - g.m * i / blocks;
+  int64_t left = g.m;
+  for (int64_t i = blocks; i > 0; --i) {
+    const int64_t rows = i == 1 ? left : (left + i - 1) / i;
     switch (rows) {
       case 1:
-        rows_block<1, NV>(g, cols, a, c);
+        rows_block<1, NV, kShift>(d, g, a, b, ldb, shift, c);
         break;
       case 2:
-        rows_block<2, NV>(g, cols, a, c);
+        rows_block<2, NV, kShift>(d, g, a, b, ldb, shift, c);
         break;
       case 3:
-        rows_block<3, NV>(g, cols, a, c);
+        rows_block<3, NV, kShift>(d, g, a, b, ldb, shift, c);
         break;
       case 4:
-        rows_block<4, NV>(g, cols, a, c);
-        break;
-      case 5:
-        if constexpr (kMost > 4) rows_block<5, NV>(g, cols, a, c);
+        rows_block<4, NV, kShift>(d, g, a, b, ldb, shift, c);
         break;
       default:
-        if constexpr (kMost > 4) rows_block<6, NV>(g, cols, a, c);
-        break;
+        if constexpr (kMost > 4) {
+          if (rows == 5)
+            rows_block<5, NV, kShift>(d, g, a, b, ldb, shift, c);
+          else
+            rows_block<6, NV, kShift>(d, g, a, b, ldb, shift, c);
+        }
     }
+    left -= rows;
     a += rows * g.a_row;
     c += rows * g.ldc;
   }
 }
 
-/// B by rows. Tail lanes are masked unless B was copied with padding.
-template <class T>
-void by_columns(const GemmArgs<T>& g, const T* b, int64_t ldb) {
-  constexpr int64_t kN = lanes<T>();
+/// B by rows, with vectors no longer than n: D is halved until it fits.
+template <class D, class T = hn::TFromD<D>>
+void by_columns(D d, const GemmArgs<T>& g, const T* b, int64_t ldb) {
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
+  if constexpr (kN > 1) {
+    if (g.n < kN) return by_columns(hn::CappedTag<T, kN / 2>(), g, b, ldb);
+  }
+  const int64_t shift = (kN - g.n % kN) % kN;
   int64_t vectors = (g.n + kN - 1) / kN;
   int64_t j = 0;
-  while (vectors > 0) {
-    const int64_t take = vectors == 1 ? 1 : vectors % 2 == 1 ? 3 : 2;
-    vectors -= take;
-    const bool last = vectors == 0;
-    const Columns<T> cols{b + j, ldb, last ? static_cast<size_t>(g.n % kN) : 0};
-    if (take == 1) {
-      column_strip<1>(g, cols, g.c + j);
-    } else if (take == 2) {
-      column_strip<2>(g, cols, g.c + j);
-    } else {
-      column_strip<3>(g, cols, g.c + j);
-    }
-    j += take * kN;
+  if (vectors == 1) return column_strip<1, false>(d, g, b, ldb, 0, g.c);
+  if (vectors % 2 == 1) {
+    if (vectors == 3 && shift != 0) return column_strip<3, true>(d, g, b, ldb, shift, g.c);
+    column_strip<3, false>(d, g, b, ldb, 0, g.c);
+    vectors -= 3;
+    j = 3 * kN;
+  }
+  for (; vectors > 0; vectors -= 2, j += 2 * kN) {
+    if (vectors == 2 && shift != 0)
+      column_strip<2, true>(d, g, b + j, ldb, shift, g.c + j);
+    else
+      column_strip<2, false>(d, g, b + j, ldb, 0, g.c + j);
   }
 }
 
 /// One row times a matrix by rows: NV vectors of the result, two interleaved sums to hide latency.
-template <int NV, bool kTail, class T>
-HWY_INLINE void vecmat_strip(int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb,
-                             size_t tail, T* c, T alpha, T beta) {
-  const Tag<T> d;
-  using V = hn::Vec<Tag<T>>;
-  constexpr int64_t kN = lanes<T>();
+template <int NV, bool kShift, class D, class T = hn::TFromD<D>>
+HWY_INLINE void vecmat_strip(D d, int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb,
+                             int64_t shift, T* c, T alpha, T beta) {
+  using V = hn::Vec<D>;
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
+  const int64_t last = (NV - 1) * kN - (kShift ? shift : 0);
   V even[NV], odd[NV];
 #pragma GCC unroll 8
   for (int v = 0; v < NV; ++v) even[v] = odd[v] = hn::Zero(d);
-  auto load = [&](const T* p, int v) HWY_ATTR {
-    return kTail && v == NV - 1 ? load_first(p + v * kN, tail) : hn::LoadU(d, p + v * kN);
-  };
   int64_t p = 0;
-  for (; p + 2 <= k; p += 2) {
-    const V a0 = hn::Set(d, a[p * a_col]), a1 = hn::Set(d, a[(p + 1) * a_col]);
+  for (; p + 2 <= k; p += 2, a += 2 * a_col, b += 2 * ldb) {
+    const V a0 = hn::Set(d, a[0]), a1 = hn::Set(d, a[a_col]);
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
-      even[v] = hn::MulAdd(a0, load(b + p * ldb, v), even[v]);
-      odd[v] = hn::MulAdd(a1, load(b + (p + 1) * ldb, v), odd[v]);
+      const int64_t at = v == NV - 1 ? last : v * kN;
+      even[v] = hn::MulAdd(a0, hn::LoadU(d, b + at), even[v]);
+      odd[v] = hn::MulAdd(a1, hn::LoadU(d, b + ldb + at), odd[v]);
     }
   }
   if (p < k) {
-    const V a0 = hn::Set(d, a[p * a_col]);
+    const V a0 = hn::Set(d, a[0]);
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) even[v] = hn::MulAdd(a0, load(b + p * ldb, v), even[v]);
+    for (int v = 0; v < NV; ++v)
+      even[v] = hn::MulAdd(a0, hn::LoadU(d, b + (v == NV - 1 ? last : v * kN)), even[v]);
+  }
+  const V scale = hn::Set(d, alpha);
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) even[v] = hn::Mul(hn::Add(even[v], odd[v]), scale);
+  if (beta != T(0)) {
+    const V keep = hn::Set(d, beta);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v)
+      even[v] = hn::MulAdd(hn::LoadU(d, c + (v == NV - 1 ? last : v * kN)), keep, even[v]);
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < NV; ++v) {
-    V r = hn::Mul(hn::Add(even[v], odd[v]), hn::Set(d, alpha));
-    if (beta != T(0)) r = hn::MulAdd(load(c, v), hn::Set(d, beta), r);
-    if (kTail && v == NV - 1) {
-      store_first(r, c + v * kN, tail);
-    } else {
-      hn::StoreU(r, d, c + v * kN);
-    }
-  }
+  for (int v = 0; v < NV; ++v) hn::StoreU(even[v], d, c + (v == NV - 1 ? last : v * kN));
 }
 
-template <class T>
-void vecmat(int64_t n, int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb, T* c, T alpha,
-            T beta) {
-  constexpr int64_t kN = lanes<T>();
-  int64_t j = 0;
-  for (; j + 4 * kN <= n; j += 4 * kN)
-    vecmat_strip<4, false>(k, a, a_col, b + j, ldb, 0, c + j, alpha, beta);
-  const int64_t left = n - j;
-  const size_t tail = static_cast<size_t>(left % kN);
-  auto last = [&](auto nv) HWY_ATTR {
-    constexpr int kNv = decltype(nv)::value;
-    if (tail != 0)
-      vecmat_strip<kNv, true>(k, a, a_col, b + j, ldb, tail, c + j, alpha, beta);
-    else
-      vecmat_strip<kNv, false>(k, a, a_col, b + j, ldb, 0, c + j, alpha, beta);
-  };
-  switch ((left + kN - 1) / kN) {
+template <class D, class T = hn::TFromD<D>>
+void vecmat(D d, int64_t n, int64_t k, const T* a, int64_t a_col, const T* b, int64_t ldb, T* c,
+            T alpha, T beta) {
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
+  if constexpr (kN > 1) {
+    if (n < kN) return vecmat(hn::CappedTag<T, kN / 2>(), n, k, a, a_col, b, ldb, c, alpha, beta);
+  }
+  const int64_t shift = (kN - n % kN) % kN;
+  int64_t vectors = (n + kN - 1) / kN;
+  // A shifted vector needs a neighbour in its own strip: 5 vectors are 3 and 2.
+  for (; vectors > 4; b += 4 * kN, c += 4 * kN, vectors -= 4) {
+    if (vectors == 5) {
+      vecmat_strip<3, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
+      b += 3 * kN;
+      c += 3 * kN;
+      vectors = 2;
+      break;
+    }
+    vecmat_strip<4, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
+  }
+  switch (vectors) {
     case 1:
-      last(std::integral_constant<int, 1>());
-      break;
+      return vecmat_strip<1, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
     case 2:
-      last(std::integral_constant<int, 2>());
-      break;
+      return vecmat_strip<2, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
     case 3:
-      last(std::integral_constant<int, 3>());
-      break;
-    case 4:
-      last(std::integral_constant<int, 4>());
-      break;
+      return vecmat_strip<3, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
     default:
-      break;
+      return vecmat_strip<4, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
   }
 }
 
@@ -230,17 +225,30 @@ T dot_range(int64_t n, const T* a, const T* b) {
 }
 
 template <class T>
+void copy_rows(const GemmArgs<T>& g, T* dst, int64_t ld) {
+  if (g.b_row == 1) return copy_transposed(g.b, g.b_col, g.n, g.k, dst, ld);
+  for (int64_t p = 0; p < g.k; ++p) {
+    const T* b = g.b + p * g.b_row;
+    if (g.b_col == 1)
+      std::memcpy(dst + p * ld, b, g.n * sizeof(T));
+    else
+      for (int64_t j = 0; j < g.n; ++j) dst[p * ld + j] = b[j * g.b_col];
+  }
+}
+
+template <class T>
 void small_product(const GemmArgs<T>& g) {
+  const Tag<T> d;
   constexpr int64_t kN = lanes<T>();
   if (g.n == 1) {
     if (g.a_col == 1 && (g.b_row == 1 || g.k == 1))
       return gemv_dots_rows(0, g.m, g.k, g.a, g.a_row, g.b, g.c, g.ldc, g.alpha, g.beta);
     if (g.a_row == 1 && g.ldc == 1)
-      return vecmat(g.m, g.k, g.b, g.b_row, g.a, g.a_col, g.c, g.alpha, g.beta);
-    return by_columns(g, g.b, g.b_row);
+      return vecmat(d, g.m, g.k, g.b, g.b_row, g.a, g.a_col, g.c, g.alpha, g.beta);
+    return by_columns(d, g, g.b, g.b_row);
   }
   if (g.m == 1) {
-    if (g.b_col == 1) return vecmat(g.n, g.k, g.a, g.a_col, g.b, g.b_row, g.c, g.alpha, g.beta);
+    if (g.b_col == 1) return vecmat(d, g.n, g.k, g.a, g.a_col, g.b, g.b_row, g.c, g.alpha, g.beta);
     if (g.b_row == 1 && g.a_col == 1)
       return gemv_dots_rows(0, g.n, g.k, g.b, g.b_col, g.a, g.c, 1, g.alpha, g.beta);
     for (int64_t j = 0; j < g.n; ++j) {
@@ -250,22 +258,19 @@ void small_product(const GemmArgs<T>& g) {
     }
     return;
   }
-  if (g.b_col == 1) return by_columns(g, g.b, g.b_row);
+  if (g.b_col == 1) return by_columns(d, g, g.b, g.b_row);
   HWY_ALIGN T copy[4096];
   const int64_t ldb = (g.n + kN - 1) / kN * kN;
-  if (g.b_row == 1) {
-    copy_transposed(g.b, g.b_col, g.n, g.k, copy, ldb);
-  } else {
-    for (int64_t p = 0; p < g.k; ++p)
-      for (int64_t j = 0; j < g.n; ++j) copy[p * ldb + j] = g.b[p * g.b_row + j * g.b_col];
-  }
-  by_columns(g, copy, ldb);
+  copy_rows(g, copy, ldb);
+  by_columns(d, g, copy, ldb);
 }
 
 }  // namespace
 
 void small_gemm_f32(const GemmArgs<float>& g) { small_product(g); }
 void small_gemm_f64(const GemmArgs<double>& g) { small_product(g); }
+void copy_b_f32(const GemmArgs<float>& g, float* dst, int64_t ld) { copy_rows(g, dst, ld); }
+void copy_b_f64(const GemmArgs<double>& g, double* dst, int64_t ld) { copy_rows(g, dst, ld); }
 void gemv_dots_f32(int64_t b, int64_t e, int64_t k, const float* a, int64_t lda, const float* x,
                    float* y, int64_t ys, float alpha, float beta) {
   gemv_dots_rows(b, e, k, a, lda, x, y, ys, alpha, beta);
@@ -286,6 +291,8 @@ HWY_AFTER_NAMESPACE();
 namespace tandem::kernels {
 HWY_EXPORT(small_gemm_f32);
 HWY_EXPORT(small_gemm_f64);
+HWY_EXPORT(copy_b_f32);
+HWY_EXPORT(copy_b_f64);
 HWY_EXPORT(gemv_dots_f32);
 HWY_EXPORT(gemv_dots_f64);
 HWY_EXPORT(dot_f32);
@@ -316,6 +323,13 @@ T sum_of_grains(int64_t n, const F& range) {
 
 void small_gemm(const GemmArgs<float>& g) { HWY_DYNAMIC_DISPATCH(small_gemm_f32)(g); }
 void small_gemm(const GemmArgs<double>& g) { HWY_DYNAMIC_DISPATCH(small_gemm_f64)(g); }
+
+void copy_b(const GemmArgs<float>& g, float* dst, int64_t ld) {
+  HWY_DYNAMIC_DISPATCH(copy_b_f32)(g, dst, ld);
+}
+void copy_b(const GemmArgs<double>& g, double* dst, int64_t ld) {
+  HWY_DYNAMIC_DISPATCH(copy_b_f64)(g, dst, ld);
+}
 
 void gemv_dots(int64_t rows, int64_t k, const float* a, int64_t lda, const float* x, float* y,
                int64_t y_stride, float alpha, float beta) {
