@@ -60,8 +60,8 @@ std::vector<T> reference(const Gemm& g, const T* c_before) {
 
 double tolerance(DType t, int64_t k) {
   const double size = std::sqrt(static_cast<double>(k) + 4) * 4;
-  if (t == kDouble) return 2.3e-16 * static_cast<double>(k + 8);
-  if (t == kFloat) return 1.2e-7 * static_cast<double>(k + 8);
+  if (t == kDouble) return 9e-16 * static_cast<double>(k + 8);
+  if (t == kFloat) return 5e-7 * static_cast<double>(k + 8);
   if (t == kHalf) return 1e-3 * size;
   return 8e-3 * size;
 }
