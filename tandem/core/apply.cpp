@@ -136,11 +136,14 @@ void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
     out_types[k]->device = device;
   }
   op.infer({op, types, static_cast<int>(in.size()), attrs, out_types});
+  // What is made from nothing (full) names its own device, so the outputs say where the op runs.
+  bool meta = false;
   for (int k = 0; k < op.outputs; ++k) {
     outputs[k].impl()->allocate();
     out[k] = outputs[k].impl()->array();
+    meta |= out_types[k]->device.is_meta();
   }
-  if (!device.is_meta()) run_kernel(op, in, attrs, out);
+  if (!meta) run_kernel(op, in, attrs, out);
 }
 
 void compute_dynamic(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,

@@ -18,7 +18,15 @@ TANDEM_OP(kAdd) = {
 
 TANDEM_OP(kSub) = {
     .name = "sub",
-    .infer = infer_map,
+    .infer =
+        [](const InferArgs& a) {
+          TANDEM_CHECK_TYPE(
+              a.in(0).dtype != kBool && a.in(1).dtype != kBool,
+              "sub: Subtraction, the `-` operator, with a bool tensor is not supported. "
+              "If you are trying to invert a mask, use the `~` or `logical_not()` "
+              "operator instead.");
+          infer_map(a);
+        },
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads {
       return {a.grad(), a.needs(1) ? a.grad() * -a.attrs<MapAttrs>().a : Tensor()};
@@ -52,7 +60,15 @@ TANDEM_OP(kDiv) = {
 
 TANDEM_OP(kNeg) = {
     .name = "neg",
-    .infer = infer_map,
+    .infer =
+        [](const InferArgs& a) {
+          TANDEM_CHECK_TYPE(
+              a.in().dtype != kBool,
+              "neg: Negation, the `-` operator, on a bool tensor is not supported. If "
+              "you are trying to invert a mask, use the `~` or `logical_not()` operator "
+              "instead.");
+          infer_map(a);
+        },
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad()}; },
     .map = MapFn::neg,

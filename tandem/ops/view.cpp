@@ -64,7 +64,7 @@ Dims complete_sizes(const char* op, IntArrayRef wanted, int64_t numel) {
 bool restride(IntArrayRef sizes, IntArrayRef strides, IntArrayRef wanted, Dims& result) {
   const int64_t numel = numel_of(sizes);
   result = contiguous_strides(wanted);
-  if (numel == 0) return true;
+  if (numel == 0 || sizes.empty()) return true;
   // Walk both shapes from the inside. A run of old dimensions that lie in memory as one may be cut
   // into any new dimensions.
   int64_t at = static_cast<int64_t>(wanted.size()) - 1;

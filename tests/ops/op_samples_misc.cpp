@@ -1,4 +1,6 @@
 // Rows of copies, conversions and creation.
+#include <numeric>
+
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {
@@ -67,6 +69,37 @@ void add_copies(std::vector<Row>& rows) {
                    {.label = "broadcast", .inputs = {real({2, 3}), real({3})}},
                    {.label = "0-d", .inputs = {real({2, 3}), real({})}},
                    {.label = "big", .inputs = {real({301, 703}), real({301, 1})}, .big = true}}});
+}
+
+// What the backward walk does to the gradient of something that was broadcast.
+void add_sum_to_size(std::vector<Row>& rows) {
+  rows.push_back({.name = "sum_to_size",
+                  .ops = {"sum_to_size"},
+                  .samples = {{.label = "row",
+                               .inputs = {real({2, 3})},
+                               .fn = FN(a[0].sum_to_size({3})),
+                               .reference = [](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {0}, false, [](const std::vector<double>& x) {
+                                   return std::accumulate(x.begin(), x.end(), 0.0);
+                                 })};
+                               }},
+                              {.label = "column",
+                               .inputs = {real({2, 3})},
+                               .fn = FN(a[0].sum_to_size({2, 1})),
+                               .reference = [](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {1}, true, [](const std::vector<double>& x) {
+                                   return std::accumulate(x.begin(), x.end(), 0.0);
+                                 })};
+                               }},
+                              {.label = "to 0-d",
+                               .inputs = {real({2, 3})},
+                               .fn = FN(a[0].sum_to_size(Sizes{})),
+                               .reference = [](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {}, false, [](const std::vector<double>& x) {
+                                   return std::accumulate(x.begin(), x.end(), 0.0);
+                                 })};
+                               }}},
+                  .refuses_others = false});
 }
 
 void add_fills(std::vector<Row>& rows) {
@@ -150,6 +183,7 @@ void add_fills(std::vector<Row>& rows) {
 
 void add_misc_rows(std::vector<Row>& rows) {
   add_copies(rows);
+  add_sum_to_size(rows);
   add_fills(rows);
 }
 

@@ -34,13 +34,12 @@ void add_reshapes(std::vector<Row>& rows) {
                    reshaped("empty", {0, 3}, FN(a[0].view({3, 0, 2})), {3, 0, 2}),
                    reshaped("as", {2, 3}, FN(a[0].view_as(a[0].t().contiguous())), {3, 2})},
        .contiguous_only = true});
-  rows.push_back(
-      {.name = "reshape",
-       .ops = {"view"},
-       .samples = {reshaped("flat", {2, 3}, FN(a[0].reshape({6})), {6}),
-                   reshaped("inferred", {4, 3}, FN(a[0].reshape({2, -1, 3})), {2, 2, 3}),
-                   reshaped("split", {6}, FN(a[0].reshape({2, 3})), {2, 3}),
-                   reshaped("empty", {0, 3}, FN(a[0].reshape({3, 0, 2})), {3, 0, 2})}});
+  rows.push_back({.name = "reshape",
+                  .ops = {"view"},
+                  .samples = {reshaped("flat", {2, 3}, FN(a[0].reshape({6})), {6}),
+                              reshaped("inferred", {4, 3}, FN(a[0].reshape({2, -1, 3})), {2, 2, 3}),
+                              reshaped("split", {6}, FN(a[0].reshape({2, 3})), {2, 3}),
+                              reshaped("empty", {0, 3}, FN(a[0].reshape({3, 0, 2})), {3, 0, 2})}});
   rows.push_back({.name = "squeeze",
                   .ops = {"view"},
                   .samples = {reshaped("all", {1, 3, 1}, FN(a[0].squeeze()), {3}),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,9 @@ struct Row {
   double tolerance_layout = 0;  // 0: non-contiguous inputs give the same bits
   double grad_tolerance = 1e-5;
 };
+
+/// How GoogleTest names a row.
+inline void PrintTo(const Row* row, std::ostream* out) { *out << row->name; }
 
 /// Every row, each with its derived samples.
 const std::vector<Row>& all_rows();
