@@ -37,8 +37,13 @@ struct FreeBlock {
 };
 struct FreeList {
   FreeBlock* head;
-  uint32_t count;
+  std::atomic<uint32_t> count;  // written by the list's owner, read by stats()
+  void changed(int by) {
+    count.store(count.load(std::memory_order_relaxed) + static_cast<uint32_t>(by),
+                std::memory_order_relaxed);
+  }
 };
+int64_t bytes_in(const FreeList* lists);
 
 // Written by one thread, read by any: relaxed loads and stores cost what plain ones do.
 struct Counter {
@@ -50,7 +55,7 @@ struct Counter {
 
 struct ThreadPool {
   FreeList lists[kClasses];
-  Counter current, peak, allocations, objects, cached;
+  Counter current, peak, allocations, objects;
   bool registered;
 };
 // Trivially destructible on purpose: it stays usable while other thread-locals are torn down.
@@ -61,7 +66,6 @@ struct Central {
   FreeList lists[kClasses]{};
   std::vector<ThreadPool*> threads;
   int64_t retired_current = 0, retired_peak = 0, retired_allocations = 0, retired_objects = 0;
-  int64_t cached = 0;
   // Freed blocks of tensor data by size bin.
   std::vector<void*> bins[256];
   int64_t cached_data = 0;
@@ -70,6 +74,13 @@ struct Central {
 Central& central() {
   static Central* c = new Central;
   return *c;
+}
+
+int64_t bytes_in(const FreeList* lists) {
+  int64_t bytes = 0;
+  for (int k = 0; k < kClasses; ++k)
+    bytes += static_cast<int64_t>(lists[k].count.load(std::memory_order_relaxed) * k * kGranule);
+  return bytes;
 }
 
 void out_of_memory(size_t bytes) {
@@ -88,16 +99,15 @@ struct Reaper {
         t.lists[k].head = b->next;
         b->next = c.lists[k].head;
         c.lists[k].head = b;
-        ++c.lists[k].count;
+        c.lists[k].changed(1);
       }
       t.lists[k].count = 0;
     }
-    c.cached += t.cached.get();
     c.retired_current += t.current.get();
     c.retired_peak += t.peak.get();
     c.retired_allocations += t.allocations.get();
     c.retired_objects += t.objects.get();
-    t.cached.set(0), t.current.set(0), t.peak.set(0), t.allocations.set(0), t.objects.set(0);
+    t.current.set(0), t.peak.set(0), t.allocations.set(0), t.objects.set(0);
     std::erase(c.threads, &t);
     t.registered = false;
   }
@@ -131,20 +141,17 @@ inline ThreadPool& pool() {
       auto* b = reinterpret_cast<FreeBlock*>(chunk + at);
       b->next = c.lists[k].head;
       c.lists[k].head = b;
-      ++c.lists[k].count;
-      c.cached += static_cast<int64_t>(size);
+      c.lists[k].changed(1);
     }
   }
   const uint32_t want = std::max<uint32_t>(8, static_cast<uint32_t>(16384 / size));
   while (t.lists[k].count < want && c.lists[k].head) {
     FreeBlock* b = c.lists[k].head;
     c.lists[k].head = b->next;
-    --c.lists[k].count;
+    c.lists[k].changed(-1);
     b->next = t.lists[k].head;
     t.lists[k].head = b;
-    ++t.lists[k].count;
-    c.cached -= static_cast<int64_t>(size);
-    t.cached.add(static_cast<int64_t>(size));
+    t.lists[k].changed(1);
   }
 }
 
@@ -152,16 +159,13 @@ inline ThreadPool& pool() {
 [[gnu::noinline]] void spill(ThreadPool& t, int k) {
   Central& c = central();
   std::lock_guard lock(c.mutex);
-  const int64_t size = k * static_cast<int64_t>(kGranule);
   for (uint32_t i = 0; i < kListLimit / 2; ++i) {
     FreeBlock* b = t.lists[k].head;
     t.lists[k].head = b->next;
-    --t.lists[k].count;
+    t.lists[k].changed(-1);
     b->next = c.lists[k].head;
     c.lists[k].head = b;
-    ++c.lists[k].count;
-    t.cached.add(-size);
-    c.cached += size;
+    c.lists[k].changed(1);
   }
 }
 #endif
@@ -179,8 +183,7 @@ void* allocate_small(size_t bytes) {
     refill(t, k);
   FreeBlock* b = t.lists[k].head;
   t.lists[k].head = b->next;
-  --t.lists[k].count;
-  t.cached.add(-k * static_cast<int64_t>(kGranule));
+  t.lists[k].changed(-1);
   t.objects.add(1);
   return b;
 #endif
@@ -196,9 +199,9 @@ void free_small(void* p, [[maybe_unused]] size_t bytes) {
   auto* b = static_cast<FreeBlock*>(p);
   b->next = t.lists[k].head;
   t.lists[k].head = b;
-  t.cached.add(k * static_cast<int64_t>(kGranule));
   t.objects.add(-1);
-  if (++t.lists[k].count > kListLimit) [[unlikely]]
+  t.lists[k].changed(1);
+  if (t.lists[k].count.load(std::memory_order_relaxed) > kListLimit) [[unlikely]]
     spill(t, k);
 #endif
 }
@@ -298,13 +301,13 @@ Stats stats() {
   s.peak = c.retired_peak;
   s.allocations = c.retired_allocations;
   s.objects = c.retired_objects;
-  s.cached = c.cached + c.cached_data;
+  s.cached = c.cached_data + bytes_in(c.lists);
   for (const ThreadPool* t : c.threads) {
     s.current += t->current.get();
     s.peak += t->peak.get();
     s.allocations += t->allocations.get();
     s.objects += t->objects.get();
-    s.cached += t->cached.get();
+    s.cached += bytes_in(t->lists);
   }
   return s;
 }

@@ -33,7 +33,7 @@ class SmallVector {
   SmallVector(It first, It last) {
     append(first, last);
   }
-  SmallVector(const SmallVector& o) { append(o.begin(), o.end()); }
+  SmallVector(const SmallVector& o) { copy_from(o); }
   SmallVector(SmallVector&& o) noexcept { take(o); }
   ~SmallVector() {
     destroy(0, size_);
@@ -42,7 +42,7 @@ class SmallVector {
   SmallVector& operator=(const SmallVector& o) {
     if (this == &o) return *this;
     clear();
-    append(o.begin(), o.end());
+    copy_from(o);
     return *this;
   }
   SmallVector& operator=(SmallVector&& o) noexcept {
@@ -128,6 +128,17 @@ class SmallVector {
   void destroy([[maybe_unused]] size_t from, [[maybe_unused]] size_t to) {
     if constexpr (!std::is_trivially_destructible_v<T>)
       for (size_t i = from; i < to; ++i) data_[i].~T();
+  }
+  void copy_from(const SmallVector& o) {
+    // Shapes are copied by every op: one block of known size beats a loop.
+    if constexpr (std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64) {
+      if (o.size_ <= N) {
+        std::memcpy(static_cast<void*>(data_), o.data_, N * sizeof(T));
+        size_ = o.size_;
+        return;
+      }
+    }
+    append(o.begin(), o.end());
   }
   void free_heap() {
     if (data_ != inline_data()) ::operator delete(data_);

@@ -11,16 +11,25 @@ namespace {
 constinit thread_local OpObserver* t_observer = nullptr;
 
 // Arguments of one call: on the stack for ordinary ops, on the heap for cat of a hundred tensors.
+// Not initialised: whoever takes one fills it.
 template <class T, int N = 4>
-struct Scratch {
+class Scratch {
+ public:
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
   explicit Scratch(size_t n)
-      : heap_(n > N ? new T[n] : nullptr), data_(heap_ ? heap_.get() : stack_) {}
+      : data_(n <= N ? reinterpret_cast<T*>(stack_)
+                     : static_cast<T*>(::operator new(n * sizeof(T)))) {}
+  ~Scratch() {
+    if (data_ != reinterpret_cast<T*>(stack_)) [[unlikely]]
+      ::operator delete(data_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
   T* get() { return data_; }
   T& operator[](size_t i) { return data_[i]; }
 
  private:
-  T stack_[N];
-  std::unique_ptr<T[]> heap_;
+  alignas(T) unsigned char stack_[N * sizeof(T)];
   T* data_;
 };
 
@@ -127,15 +136,14 @@ void run_kernel(const OpDef& op, TensorArgs in, AttrRef attrs, const Array* out)
 
 void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
              const TensorType* const* types, Tensor* outputs) {
-  TensorType* out_types[8];
-  Array out[8];
-  TANDEM_ASSERT(op.outputs <= 8);
+  Scratch<TensorType*> out_types(op.outputs);
+  Scratch<Array, 2> out(op.outputs);
   for (int k = 0; k < op.outputs; ++k) {
     outputs[k] = Tensor(intrusive_ptr<TensorImpl>::adopt(TensorImpl::blank()));
     out_types[k] = &outputs[k].impl()->type;
     out_types[k]->device = device;
   }
-  op.infer({op, types, static_cast<int>(in.size()), attrs, out_types});
+  op.infer({op, types, static_cast<int>(in.size()), attrs, out_types.get()});
   // What is made from nothing (full) names its own device, so the outputs say where the op runs.
   bool meta = false;
   for (int k = 0; k < op.outputs; ++k) {
@@ -143,7 +151,7 @@ void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
     out[k] = outputs[k].impl()->array();
     meta |= out_types[k]->device.is_meta();
   }
-  if (!meta) run_kernel(op, in, attrs, out);
+  if (!meta) run_kernel(op, in, attrs, out.get());
 }
 
 void compute_dynamic(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,

@@ -26,8 +26,20 @@ TensorImpl* TensorImpl::blank() {
 }
 
 void TensorImpl::allocate() {
-  numel = numel_of(type.sizes);
-  strides = contiguous_strides(type.sizes);
+  // One pass over the extents; numel_of finds the words when something is wrong with them.
+  const size_t n = type.sizes.size();
+  strides.resize(n);
+  int64_t count = 1;
+  bool odd = false;
+  for (size_t d = n; d-- > 0;) {
+    strides[d] = count;
+    odd |= type.sizes[d] <= 0 || __builtin_mul_overflow(count, type.sizes[d], &count);
+  }
+  if (odd || count > INT64_MAX / 8) [[unlikely]] {
+    count = numel_of(type.sizes);
+    strides = contiguous_strides(type.sizes);
+  }
+  numel = count;
   contiguous = true;
   inference = t_mode.inference;
   storage = Storage::make(numel * static_cast<int64_t>(size_of(type.dtype)), type.device);
