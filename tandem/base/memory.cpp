@@ -11,55 +11,20 @@
 
 #include "tandem/base/error.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TANDEM_PLAIN_MALLOC 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TANDEM_PLAIN_MALLOC 1
-#endif
-#endif
-#ifndef TANDEM_PLAIN_MALLOC
-#define TANDEM_PLAIN_MALLOC 0  // Sanitizers see every block when nothing is reused.
-#endif
-
 namespace tandem::memory {
 namespace {
 
-constexpr size_t kGranule = 64;
-constexpr size_t kLargestSmall = 4096;
-constexpr int kClasses = kLargestSmall / kGranule + 1;
+using namespace detail;
+
 constexpr size_t kChunk = 256 << 10;
 constexpr size_t kHugePage = 2 << 20;
-constexpr uint32_t kListLimit = 512;
 
-struct FreeBlock {
-  FreeBlock* next;
-};
-struct FreeList {
-  FreeBlock* head;
-  std::atomic<uint32_t> count;  // written by the list's owner, read by stats()
-  void changed(int by) {
-    count.store(count.load(std::memory_order_relaxed) + static_cast<uint32_t>(by),
-                std::memory_order_relaxed);
-  }
-};
-int64_t bytes_in(const FreeList* lists);
-
-// Written by one thread, read by any: relaxed loads and stores cost what plain ones do.
-struct Counter {
-  std::atomic<int64_t> value;
-  void add(int64_t n) { value.store(get() + n, std::memory_order_relaxed); }
-  void set(int64_t n) { value.store(n, std::memory_order_relaxed); }
-  int64_t get() const { return value.load(std::memory_order_relaxed); }
-};
-
-struct ThreadPool {
-  FreeList lists[kClasses];
-  Counter current, peak, allocations, objects;
-  bool registered;
-};
-// Trivially destructible on purpose: it stays usable while other thread-locals are torn down.
-constinit thread_local ThreadPool t_pool{};
+int64_t bytes_in(const FreeList* lists) {
+  int64_t bytes = 0;
+  for (int k = 0; k < kClasses; ++k)
+    bytes += static_cast<int64_t>(lists[k].count.get() * k * kGranule);
+  return bytes;
+}
 
 struct Central {
   std::mutex mutex;
@@ -74,13 +39,6 @@ struct Central {
 Central& central() {
   static Central* c = new Central;
   return *c;
-}
-
-int64_t bytes_in(const FreeList* lists) {
-  int64_t bytes = 0;
-  for (int k = 0; k < kClasses; ++k)
-    bytes += static_cast<int64_t>(lists[k].count.load(std::memory_order_relaxed) * k * kGranule);
-  return bytes;
 }
 
 void out_of_memory(size_t bytes) {
@@ -99,9 +57,9 @@ struct Reaper {
         t.lists[k].head = b->next;
         b->next = c.lists[k].head;
         c.lists[k].head = b;
-        c.lists[k].changed(1);
+        c.lists[k].count.add(1);
       }
-      t.lists[k].count = 0;
+      t.lists[k].count.set(0);
     }
     c.retired_current += t.current.get();
     c.retired_peak += t.peak.get();
@@ -141,17 +99,17 @@ inline ThreadPool& pool() {
       auto* b = reinterpret_cast<FreeBlock*>(chunk + at);
       b->next = c.lists[k].head;
       c.lists[k].head = b;
-      c.lists[k].changed(1);
+      c.lists[k].count.add(1);
     }
   }
   const uint32_t want = std::max<uint32_t>(8, static_cast<uint32_t>(16384 / size));
-  while (t.lists[k].count < want && c.lists[k].head) {
+  while (t.lists[k].count.get() < want && c.lists[k].head) {
     FreeBlock* b = c.lists[k].head;
     c.lists[k].head = b->next;
-    c.lists[k].changed(-1);
+    c.lists[k].count.add(-1);
     b->next = t.lists[k].head;
     t.lists[k].head = b;
-    t.lists[k].changed(1);
+    t.lists[k].count.add(1);
   }
 }
 
@@ -162,49 +120,13 @@ inline ThreadPool& pool() {
   for (uint32_t i = 0; i < kListLimit / 2; ++i) {
     FreeBlock* b = t.lists[k].head;
     t.lists[k].head = b->next;
-    t.lists[k].changed(-1);
+    t.lists[k].count.add(-1);
     b->next = c.lists[k].head;
     c.lists[k].head = b;
-    c.lists[k].changed(1);
+    c.lists[k].count.add(1);
   }
 }
 #endif
-
-void* allocate_small(size_t bytes) {
-#if TANDEM_PLAIN_MALLOC
-  pool().objects.add(1);
-  void* p = std::aligned_alloc(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
-  if (!p) out_of_memory(bytes);
-  return p;
-#else
-  const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
-  ThreadPool& t = pool();
-  if (!t.lists[k].head) [[unlikely]]
-    refill(t, k);
-  FreeBlock* b = t.lists[k].head;
-  t.lists[k].head = b->next;
-  t.lists[k].changed(-1);
-  t.objects.add(1);
-  return b;
-#endif
-}
-
-void free_small(void* p, [[maybe_unused]] size_t bytes) {
-#if TANDEM_PLAIN_MALLOC
-  pool().objects.add(-1);
-  std::free(p);
-#else
-  const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
-  ThreadPool& t = pool();
-  auto* b = static_cast<FreeBlock*>(p);
-  b->next = t.lists[k].head;
-  t.lists[k].head = b;
-  t.objects.add(-1);
-  t.lists[k].changed(1);
-  if (t.lists[k].count.load(std::memory_order_relaxed) > kListLimit) [[unlikely]]
-    spill(t, k);
-#endif
-}
 
 // Size bins: four steps an octave, so at most a fifth of a block is wasted.
 struct Bin {
@@ -230,27 +152,33 @@ void* system_allocate(size_t bytes) {
 
 namespace detail {
 
-void* allocate_object(size_t bytes) {
-  if (bytes <= kLargestSmall) return allocate_small(bytes);
-  pool().objects.add(1);
+constinit thread_local ThreadPool t_pool{};
+
+void* allocate_object_slowly(size_t bytes) {
+  ThreadPool& t = pool();
+#if !TANDEM_PLAIN_MALLOC
+  if (bytes <= kLargestSmall) {
+    refill(t, static_cast<int>((bytes + kGranule - 1) / kGranule));
+    return allocate_object(bytes);
+  }
+#endif
   void* p = std::aligned_alloc(kGranule, (bytes + kGranule - 1) / kGranule * kGranule);
   if (!p) out_of_memory(bytes);
+  t.objects.add(1);
   return p;
 }
 
-void free_object(void* p, size_t bytes) {
-  if (bytes <= kLargestSmall) return free_small(p, bytes);
-  pool().objects.add(-1);
-  std::free(p);
-}
-
-void count_storage(int64_t bytes) {
+void free_object_slowly(void* p, [[maybe_unused]] size_t bytes) {
   ThreadPool& t = pool();
-  t.current.add(bytes);
-  if (bytes >= 0) {
-    t.allocations.add(1);
-    if (t.current.get() > t.peak.get()) t.peak.set(t.current.get());
+#if !TANDEM_PLAIN_MALLOC
+  if (bytes <= kLargestSmall) {
+    const int k = static_cast<int>((bytes + kGranule - 1) / kGranule);
+    if (t.lists[k].count.get() >= kListLimit) spill(t, k);
+    return free_object(p, bytes);
   }
+#endif
+  t.objects.add(-1);
+  std::free(p);
 }
 
 void* allocate_data(size_t bytes) {

@@ -84,6 +84,12 @@ class SmallVector {
     }
     size_ = static_cast<uint32_t>(n);
   }
+  /// Changes the size without giving new elements a value; for plain numbers only.
+  void resize_for_overwrite(size_t n) {
+    static_assert(std::is_trivial_v<T>);
+    reserve(n);
+    size_ = static_cast<uint32_t>(n);
+  }
   void push_back(T value) {
     if (size_ == capacity_) grow(size_ + 1);
     new (data_ + size_++) T(std::move(value));

@@ -290,9 +290,41 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
 }
 
+// The path of nearly every call: few inputs, one output, a kernel. One pass over the inputs.
 Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
+  constexpr size_t kFew = 4;
   Tensor out;
-  apply(op, in, attrs, &out);
+  if (in.size() > kFew || !op.kernel) {
+    apply(op, in, attrs, &out);
+    return out;
+  }
+  const int n = static_cast<int>(in.size());
+  const TensorType* types[kFew];
+  Scratch<Array, kFew> arrays(kFew);
+  const Device* device = nullptr;
+  for (int i = 0; i < n; ++i) {
+    TensorImpl* t = in[i].impl;
+    if (!t) undefined_argument(op, i);
+    types[i] = &t->type;
+    arrays[i] = t->array();
+    if (t->type.weak) continue;
+    if (device && !(*device == t->type.device)) mixed_devices(op, *device, t->type.device);
+    device = &t->type.device;
+  }
+  TensorImpl* result = TensorImpl::blank();
+  out = Tensor(intrusive_ptr<TensorImpl>::adopt(result));
+  if (device) result->type.device = *device;
+  TensorType* type = &result->type;
+  op.infer({op, types, n, attrs, &type});
+  result->allocate();
+  if (!result->type.device.is_meta()) {
+    const Array array = result->array();
+    op.kernel({op, arrays.get(), n, &array, 1, attrs});
+  }
+  if (t_observer) [[unlikely]]
+    t_observer->ran(op);
+  if (recording() && op.vjp && any_wants_grad(in))
+    finish_record(begin_record(op, in, attrs, nullptr), &out);
   return out;
 }
 

@@ -28,7 +28,7 @@ TensorImpl* TensorImpl::blank() {
 void TensorImpl::allocate() {
   // One pass over the extents; numel_of finds the words when something is wrong with them.
   const size_t n = type.sizes.size();
-  strides.resize(n);
+  strides.resize_for_overwrite(n);
   int64_t count = 1;
   bool odd = false;
   for (size_t d = n; d-- > 0;) {

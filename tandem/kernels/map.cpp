@@ -192,26 +192,21 @@ void map(MapFn fn, const Array* in, int n_in, const Array& out, DType compute,
   TANDEM_ASSERT(inner != nullptr && n_in == info.arity, "map: ", info.name, " of ", n_in,
                 " operands has no kernel for ", name_of(compute));
   const DType value = kComputeDType[type];
-  Job job{inner,
-          in,
-          out,
-          params,
-          n_in,
-          {info.kind == MapKind::pick ? kBool : value, value, value},
-          info.kind == MapKind::truth ? kBool : value};
+  const DType wanted[kMaxArity] = {info.kind == MapKind::pick ? kBool : value, value, value};
+  const DType written = info.kind == MapKind::truth ? kBool : value;
   // The plain case first: everything side by side in the compute type, or a single value. Single
   // values are copied, since `out` may be written over them while they are still needed.
   const int64_t n = out.numel;
-  bool plain = out.contiguous && out.dtype == job.result;
+  bool plain = out.contiguous && out.dtype == written;
   unsigned scalars = 0;
   const void* operand[kMaxArity];
   alignas(8) char single[kMaxArity][8];
   for (int k = 0; k < n_in; ++k) {
     const Array& x = in[k];
     operand[k] = x.data;
-    if (x.numel == n && x.contiguous && x.dtype == job.operand[k]) continue;
+    if (x.numel == n && x.contiguous && x.dtype == wanted[k]) continue;
     if (x.numel == 1 && n > 0) {
-      convert_fn(x.dtype, job.operand[k])(x.data, single[k], 1);
+      convert_fn(x.dtype, wanted[k])(x.data, single[k], 1);
       operand[k] = single[k];
       scalars |= 1u << k;
       continue;
@@ -219,8 +214,9 @@ void map(MapFn fn, const Array* in, int n_in, const Array& out, DType compute,
     plain = false;
   }
   const int64_t grain = grain_of(fn);
+  if (plain && n <= grain) return inner(out.data, operand, n, scalars, params);
+  const Job job{inner, in, out, params, n_in, {wanted[0], wanted[1], wanted[2]}, written};
   if (!plain) return map_general(job, grain);
-  if (n <= grain) return inner(out.data, operand, n, scalars, params);
   map_contiguous(job, operand, scalars, grain);
 }
 
