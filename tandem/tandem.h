@@ -2,7 +2,12 @@
 
 /// Everything. Programs that want to compile faster include the headers that they need.
 #include "tandem/autograd/autograd.h"
+#include "tandem/autograd/checkpoint.h"
+#include "tandem/autograd/function.h"
+#include "tandem/autograd/gradcheck.h"
+#include "tandem/autograd/tape.h"
 #include "tandem/base/memory.h"
 #include "tandem/base/parallel.h"
+#include "tandem/base/warning.h"
 #include "tandem/core/tensor.h"
 #include "tandem/ops/ops.h"
