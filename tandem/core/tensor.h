@@ -279,6 +279,35 @@ class Tensor {
   Tensor operator[](int64_t index) const { return select(0, index); }
 
   // -- products and linear algebra (ops/matmul.cpp, linalg.cpp) ---------------------------------
+  Tensor matmul(const Tensor& o) const;
+  Tensor mm(const Tensor& o) const;
+  Tensor bmm(const Tensor& o) const;
+  Tensor mv(const Tensor& vector) const;
+  Tensor dot(const Tensor& o) const;
+  Tensor vdot(const Tensor& o) const;
+  Tensor inner(const Tensor& o) const;
+  Tensor outer(const Tensor& o) const;
+  Tensor ger(const Tensor& o) const;
+  Tensor addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
+               const Scalar& alpha = 1) const;
+  Tensor& addmm_(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1,
+                 const Scalar& alpha = 1) const;
+  Tensor addmv(const Tensor& matrix, const Tensor& vector, const Scalar& beta = 1,
+               const Scalar& alpha = 1) const;
+  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, const Scalar& beta = 1,
+                 const Scalar& alpha = 1) const;
+  Tensor addr(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1,
+              const Scalar& alpha = 1) const;
+  Tensor& addr_(const Tensor& vec1, const Tensor& vec2, const Scalar& beta = 1,
+                const Scalar& alpha = 1) const;
+  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                 const Scalar& alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                   const Scalar& alpha = 1) const;
+  Tensor addbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                const Scalar& alpha = 1) const;
+  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
+                  const Scalar& alpha = 1) const;
 
   // -- random (ops/random.cpp) ------------------------------------------------------------------
 

@@ -76,19 +76,22 @@ void batched(Matrix ma, const T* a, const Matrix& mb, const T* b, Matrix mc, T* 
 }
 
 template <class T>
-void typed(const Array& a, const Array& b, const Array& out, double alpha, double beta) {
-  const Matrix ma = matrix_of(a), mb = matrix_of(b), mc = matrix_of(out);
+void typed(const Array& a, const Array& b, const Array& out, const MatmulForm& f) {
+  Matrix ma = matrix_of(a), mb = matrix_of(b);
+  const Matrix mc = matrix_of(out);
+  if (f.trans_a) ma = flipped(ma);
+  if (f.trans_b) mb = flipped(mb);
   if (mc.batch == 1)
-    product(ma, a.ptr<T>(), mb, b.ptr<T>(), mc, out.ptr<T>(), alpha, beta);
+    product(ma, a.ptr<T>(), mb, b.ptr<T>(), mc, out.ptr<T>(), f.alpha, f.beta);
   else
-    batched(ma, a.ptr<T>(), mb, b.ptr<T>(), mc, out.ptr<T>(), alpha, beta);
+    batched(ma, a.ptr<T>(), mb, b.ptr<T>(), mc, out.ptr<T>(), f.alpha, f.beta);
 }
 
 }  // namespace
 
-void matmul(const Array& a, const Array& b, const Array& out, double alpha, double beta) {
-  if (out.dtype == kFloat) return typed<float>(a, b, out, alpha, beta);
-  dispatch(out.dtype, [&]<class T>(T) { typed<T>(a, b, out, alpha, beta); });
+void matmul(const Array& a, const Array& b, const Array& out, const MatmulForm& form) {
+  if (out.dtype == kFloat) return typed<float>(a, b, out, form);
+  dispatch(out.dtype, [&]<class T>(T) { typed<T>(a, b, out, form); });
 }
 
 void dot(DType dtype, int64_t n, const void* a, int64_t stride_a, const void* b, int64_t stride_b,

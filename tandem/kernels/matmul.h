@@ -35,10 +35,16 @@ void gemm(const Gemm& g);
 void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,
                   int64_t stride_c);
 
-/// out = alpha * a x b + beta * out for 2-d arrays, or 3-d ones whose first dimension is the batch
-/// (of extent 1 where it repeats). Any strides; nothing is copied unless neither dimension of a
-/// large float32 operand is contiguous. The three have one dtype.
-void matmul(const Array& a, const Array& b, const Array& out, double alpha = 1, double beta = 0);
+/// How matmul reads its operands and what it does with the result.
+struct MatmulForm {
+  bool trans_a = false, trans_b = false;  // of the last two dimensions
+  double alpha = 1, beta = 0;
+};
+
+/// out = alpha * op(a) x op(b) + beta * out for 2-d arrays, or 3-d ones whose first dimension is
+/// the batch (of extent 1 where it repeats). Any strides, nothing is copied beforehand. The three
+/// have one dtype; out overlaps neither operand.
+void matmul(const Array& a, const Array& b, const Array& out, const MatmulForm& form = {});
 
 /// Sum of a[i * stride_a] * b[i * stride_b], added up in an order fixed by n. `out` holds one
 /// element.

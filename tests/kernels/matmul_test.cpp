@@ -315,6 +315,11 @@ struct Strided {
             kFloat,
             is_contiguous(sizes, strides)};
   }
+  /// The same values seen transposed.
+  void flip() {
+    std::swap(sizes[sizes.size() - 2], sizes[sizes.size() - 1]);
+    std::swap(strides[sizes.size() - 2], strides[sizes.size() - 1]);
+  }
   float& at(int64_t b, int64_t i, int64_t j) {
     return values[(sizes.size() == 3 ? (sizes[0] == 1 ? 0 : b) * strides[0] : 0) +
                   i * strides[sizes.size() - 2] + j * strides[sizes.size() - 1]];
@@ -366,7 +371,12 @@ TEST(Matmul, AnyStrides) {
               Strided b = make_strided(batch, s[2], s[1], lb, 2);
               Strided c = make_strided(batch, s[0], s[1], lc, 3);
               Strided before = c;
-              matmul(a.array(), b.array(), c.array(), 1, beta);
+              const bool ta = lc % 2 == 1, tb = la % 2 == 1;  // the same product by other flags
+              if (ta) a.flip();
+              if (tb) b.flip();
+              matmul(a.array(), b.array(), c.array(), {.trans_a = ta, .trans_b = tb, .beta = beta});
+              if (ta) a.flip();
+              if (tb) b.flip();
               for (int64_t i = 0; i < std::max<int64_t>(batch, 1); ++i)
                 for (int64_t y = 0; y < s[0]; ++y)
                   for (int64_t x = 0; x < s[1]; ++x) {
