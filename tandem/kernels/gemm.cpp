@@ -24,6 +24,8 @@ namespace {
 constexpr int64_t kGrain = 128 * 1024;
 // A matrix B of at most so many bytes is multiplied without packing: it stays in the second cache.
 constexpr int64_t kDirectBytes = 256 * 1024;
+// Length of a sum kept in one register: longer ones are added up in pieces, which rounds less.
+constexpr int64_t kDepth = 512;
 // Elements of a matrix that a thread should at least read in a product with a vector.
 constexpr int64_t kVectorGrain = 32768;
 
@@ -47,12 +49,26 @@ class Scratch {
 };
 thread_local Scratch t_scratch;
 
+/// small_gemm with long sums in pieces. B has contiguous rows unless the whole fits_small.
+template <class T>
+void small_pieces(const GemmArgs<T>& g) {
+  if (g.k <= kDepth) return small_gemm(g);
+  GemmArgs<T> piece = g;
+  for (int64_t p = 0; p < g.k; p += kDepth) {
+    piece.k = std::min(kDepth, g.k - p);
+    piece.a = g.a + p * g.a_col;
+    piece.b = g.b + p * g.b_row;
+    piece.beta = p == 0 ? g.beta : T(1);
+    small_gemm(piece);
+  }
+}
+
 /// True if the product was done: one of the operands is a vector.
 template <class T>
 bool vector_product(const GemmArgs<T>& g) {
   if (g.m != 1 && g.n != 1) return false;
   if (g.m * g.n * g.k <= kVectorGrain) {
-    small_gemm(g);
+    small_pieces(g);
     return true;
   }
   if (g.m == 1 && g.n == 1 && g.a_col == 1 && g.b_row == 1) {
@@ -83,7 +99,7 @@ bool vector_product(const GemmArgs<T>& g) {
       part.a += begin;
       part.m = end - begin;
     }
-    small_gemm(part);
+    small_pieces(part);
   });
   return true;
 }
@@ -99,7 +115,7 @@ template <class T>
 bool direct_product(const GemmArgs<T>& g) {
   const int64_t work = g.m * g.n * g.k;
   if (work <= kGrain && fits_small(g)) {
-    small_gemm(g);
+    small_pieces(g);
     return true;
   }
   GemmArgs<T> rows = g;
@@ -124,7 +140,7 @@ bool direct_product(const GemmArgs<T>& g) {
       part.m = std::min<int64_t>(96, end - i);
       part.a = rows.a + i * rows.a_row;
       part.c = rows.c + i * rows.ldc;
-      small_gemm(part);
+      small_pieces(part);
     }
   });
   return true;

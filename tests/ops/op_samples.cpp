@@ -82,6 +82,7 @@ const std::vector<Row>& all_rows() {
     add_pointwise_rows(r);
     add_view_rows(r);
     add_misc_rows(r);
+    add_matmul_rows(r);
     for (Row& row : r) derive(row);
     return r;
   }();

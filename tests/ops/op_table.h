@@ -160,6 +160,7 @@ void add_compare_rows(std::vector<Row>& rows);
 void add_activation_rows(std::vector<Row>& rows);
 void add_reduce_rows(std::vector<Row>& rows);
 void add_sort_rows(std::vector<Row>& rows);
+void add_matmul_rows(std::vector<Row>& rows);
 void add_linalg_rows(std::vector<Row>& rows);
 void add_view_rows(std::vector<Row>& rows);
 void add_index_rows(std::vector<Row>& rows);
