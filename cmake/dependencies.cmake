@@ -6,9 +6,12 @@ find_package(Threads REQUIRED)
 # beside libgomp's. With clang (and under ThreadSanitizer, which cannot see into libgomp) the library
 # is therefore built without OpenMP: base/parallel.cpp then runs its ranges on std::thread.
 add_library(tandem_openmp INTERFACE)
+# libgomp is linked all the same, to tell it how many threads oneDNN may use.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TANDEM_SANITIZE MATCHES "thread")
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   target_link_libraries(tandem_openmp INTERFACE OpenMP::OpenMP_CXX)
+else()
+  target_link_libraries(tandem_openmp INTERFACE gomp)
 endif()
 
 # oneDNN by path: its own CMake package would make every user of Tandem need OpenCL's headers.

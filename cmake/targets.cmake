@@ -43,12 +43,6 @@ function(tandem_library)
   # A static library passes its dependencies on; TandemConfig.cmake and tandem.pc name them.
   target_link_libraries(tandem_static INTERFACE $<INSTALL_INTERFACE:Tandem::dependencies>)
 
-  get_target_property(openmp tandem_openmp INTERFACE_LINK_LIBRARIES)
-  set(TANDEM_PC_OPENMP "")
-  if(openmp)
-    set(TANDEM_PC_OPENMP "-lgomp")
-  endif()
-
   include(CMakePackageConfigHelpers)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
   install(TARGETS tandem EXPORT TandemTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -14,6 +14,9 @@
 #define TANDEM_USE_OPENMP 1
 #else
 #define TANDEM_USE_OPENMP 0
+// Our own loops do without OpenMP here (see cmake/dependencies.cmake), but libgomp is in the process.
+extern "C" int omp_get_max_threads();
+extern "C" void omp_set_num_threads(int);
 #endif
 
 namespace tandem {
@@ -46,13 +49,11 @@ int get_num_threads() {
 void set_num_threads(int n) {
   TANDEM_CHECK(n > 0, "set_num_threads: expected a positive number of threads, got ", n);
   g_threads.store(n, std::memory_order_relaxed);
-#if TANDEM_USE_OPENMP
-  omp_set_num_threads(n);
-#endif
+  adopt_num_threads();
 }
 
 void adopt_num_threads() {
-#if TANDEM_USE_OPENMP
+#ifndef TANDEM_THREAD_SANITIZER
   const int wanted = get_num_threads();
   if (omp_get_max_threads() != wanted) omp_set_num_threads(wanted);
 #endif
