@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -271,6 +272,300 @@ class Tensor {
   Tensor& operator*=(const Scalar& o) { return mul_(o); }
   Tensor& operator/=(const Tensor& o) { return div_(o); }
   Tensor& operator/=(const Scalar& o) { return div_(o); }
+  Tensor abs() const;
+  Tensor& abs_() const;
+  Tensor sign() const;
+  Tensor& sign_() const;
+  Tensor square() const;
+  Tensor& square_() const;
+  Tensor sqrt() const;
+  Tensor& sqrt_() const;
+  Tensor rsqrt() const;
+  Tensor& rsqrt_() const;
+  Tensor reciprocal() const;
+  Tensor& reciprocal_() const;
+  Tensor floor() const;
+  Tensor& floor_() const;
+  Tensor ceil() const;
+  Tensor& ceil_() const;
+  Tensor round() const;
+  Tensor& round_() const;
+  Tensor trunc() const;
+  Tensor& trunc_() const;
+  Tensor frac() const;
+  Tensor& frac_() const;
+  Tensor exp() const;
+  Tensor& exp_() const;
+  Tensor exp2() const;
+  Tensor& exp2_() const;
+  Tensor expm1() const;
+  Tensor& expm1_() const;
+  Tensor log() const;
+  Tensor& log_() const;
+  Tensor log2() const;
+  Tensor& log2_() const;
+  Tensor log10() const;
+  Tensor& log10_() const;
+  Tensor log1p() const;
+  Tensor& log1p_() const;
+  Tensor sin() const;
+  Tensor& sin_() const;
+  Tensor cos() const;
+  Tensor& cos_() const;
+  Tensor tan() const;
+  Tensor& tan_() const;
+  Tensor asin() const;
+  Tensor& asin_() const;
+  Tensor acos() const;
+  Tensor& acos_() const;
+  Tensor atan() const;
+  Tensor& atan_() const;
+  Tensor sinh() const;
+  Tensor& sinh_() const;
+  Tensor cosh() const;
+  Tensor& cosh_() const;
+  Tensor tanh() const;
+  Tensor& tanh_() const;
+  Tensor asinh() const;
+  Tensor& asinh_() const;
+  Tensor acosh() const;
+  Tensor& acosh_() const;
+  Tensor atanh() const;
+  Tensor& atanh_() const;
+  Tensor sigmoid() const;
+  Tensor& sigmoid_() const;
+  Tensor erf() const;
+  Tensor& erf_() const;
+  Tensor erfc() const;
+  Tensor& erfc_() const;
+  Tensor erfinv() const;
+  Tensor& erfinv_() const;
+  Tensor lgamma() const;
+  Tensor& lgamma_() const;
+  Tensor digamma() const;
+  Tensor& digamma_() const;
+  Tensor relu() const;
+  Tensor& relu_() const;
+  Tensor absolute() const { return abs(); }
+  Tensor& absolute_() const { return abs_(); }
+  Tensor negative() const { return neg(); }
+  Tensor& negative_() const { return neg_(); }
+  Tensor arccos() const { return acos(); }
+  Tensor& arccos_() const { return acos_(); }
+  Tensor arcsin() const { return asin(); }
+  Tensor& arcsin_() const { return asin_(); }
+  Tensor arctan() const { return atan(); }
+  Tensor& arctan_() const { return atan_(); }
+  Tensor arccosh() const { return acosh(); }
+  Tensor& arccosh_() const { return acosh_(); }
+  Tensor arcsinh() const { return asinh(); }
+  Tensor& arcsinh_() const { return asinh_(); }
+  Tensor arctanh() const { return atanh(); }
+  Tensor& arctanh_() const { return atanh_(); }
+  Tensor fix() const { return trunc(); }
+  Tensor& fix_() const { return trunc_(); }
+  Tensor sgn() const { return sign(); }
+  Tensor& sgn_() const { return sign_(); }
+  Tensor round(int64_t decimals) const;
+  Tensor polygamma(int64_t n) const;
+  Tensor logit(std::optional<double> eps = std::nullopt) const;
+  Tensor sinc() const;
+  Tensor deg2rad() const;
+  Tensor rad2deg() const;
+  Tensor nan_to_num(std::optional<double> nan = std::nullopt,
+                    std::optional<double> posinf = std::nullopt,
+                    std::optional<double> neginf = std::nullopt) const;
+  Tensor& nan_to_num_(std::optional<double> nan = std::nullopt,
+                      std::optional<double> posinf = std::nullopt,
+                      std::optional<double> neginf = std::nullopt) const;
+  Tensor positive() const { return *this; }
+  Tensor eq(const Tensor& o) const;
+  Tensor eq(const Scalar& o) const;
+  Tensor& eq_(const Tensor& o) const;
+  Tensor& eq_(const Scalar& o) const;
+  Tensor ne(const Tensor& o) const;
+  Tensor ne(const Scalar& o) const;
+  Tensor& ne_(const Tensor& o) const;
+  Tensor& ne_(const Scalar& o) const;
+  Tensor lt(const Tensor& o) const;
+  Tensor lt(const Scalar& o) const;
+  Tensor& lt_(const Tensor& o) const;
+  Tensor& lt_(const Scalar& o) const;
+  Tensor le(const Tensor& o) const;
+  Tensor le(const Scalar& o) const;
+  Tensor& le_(const Tensor& o) const;
+  Tensor& le_(const Scalar& o) const;
+  Tensor gt(const Tensor& o) const;
+  Tensor gt(const Scalar& o) const;
+  Tensor& gt_(const Tensor& o) const;
+  Tensor& gt_(const Scalar& o) const;
+  Tensor ge(const Tensor& o) const;
+  Tensor ge(const Scalar& o) const;
+  Tensor& ge_(const Tensor& o) const;
+  Tensor& ge_(const Scalar& o) const;
+  Tensor greater(const Tensor& o) const { return gt(o); }
+  Tensor greater(const Scalar& o) const { return gt(o); }
+  Tensor& greater_(const Tensor& o) const { return gt_(o); }
+  Tensor& greater_(const Scalar& o) const { return gt_(o); }
+  Tensor greater_equal(const Tensor& o) const { return ge(o); }
+  Tensor greater_equal(const Scalar& o) const { return ge(o); }
+  Tensor& greater_equal_(const Tensor& o) const { return ge_(o); }
+  Tensor& greater_equal_(const Scalar& o) const { return ge_(o); }
+  Tensor less(const Tensor& o) const { return lt(o); }
+  Tensor less(const Scalar& o) const { return lt(o); }
+  Tensor& less_(const Tensor& o) const { return lt_(o); }
+  Tensor& less_(const Scalar& o) const { return lt_(o); }
+  Tensor less_equal(const Tensor& o) const { return le(o); }
+  Tensor less_equal(const Scalar& o) const { return le(o); }
+  Tensor& less_equal_(const Tensor& o) const { return le_(o); }
+  Tensor& less_equal_(const Scalar& o) const { return le_(o); }
+  Tensor not_equal(const Tensor& o) const { return ne(o); }
+  Tensor not_equal(const Scalar& o) const { return ne(o); }
+  Tensor& not_equal_(const Tensor& o) const { return ne_(o); }
+  Tensor& not_equal_(const Scalar& o) const { return ne_(o); }
+  Tensor logical_and(const Tensor& o) const;
+  Tensor& logical_and_(const Tensor& o) const;
+  Tensor logical_or(const Tensor& o) const;
+  Tensor& logical_or_(const Tensor& o) const;
+  Tensor logical_xor(const Tensor& o) const;
+  Tensor& logical_xor_(const Tensor& o) const;
+  Tensor bitwise_and(const Tensor& o) const;
+  Tensor bitwise_and(const Scalar& o) const;
+  Tensor& bitwise_and_(const Tensor& o) const;
+  Tensor& bitwise_and_(const Scalar& o) const;
+  Tensor bitwise_or(const Tensor& o) const;
+  Tensor bitwise_or(const Scalar& o) const;
+  Tensor& bitwise_or_(const Tensor& o) const;
+  Tensor& bitwise_or_(const Scalar& o) const;
+  Tensor bitwise_xor(const Tensor& o) const;
+  Tensor bitwise_xor(const Scalar& o) const;
+  Tensor& bitwise_xor_(const Tensor& o) const;
+  Tensor& bitwise_xor_(const Scalar& o) const;
+  Tensor __and__(const Tensor& o) const { return bitwise_and(o); }
+  Tensor __or__(const Tensor& o) const { return bitwise_or(o); }
+  Tensor __xor__(const Tensor& o) const { return bitwise_xor(o); }
+  Tensor bitwise_left_shift(const Tensor& o) const;
+  Tensor bitwise_right_shift(const Tensor& o) const;
+  Tensor bitwise_left_shift(const Scalar& o) const;
+  Tensor bitwise_right_shift(const Scalar& o) const;
+  Tensor logical_not() const;
+  Tensor& logical_not_() const;
+  Tensor bitwise_not() const;
+  Tensor& bitwise_not_() const;
+  Tensor operator~() const { return bitwise_not(); }
+  Tensor operator!() const { return logical_not(); }
+  Tensor isnan() const;
+  Tensor isinf() const;
+  Tensor isfinite() const;
+  Tensor isposinf() const;
+  Tensor isneginf() const;
+  Tensor isreal() const;
+  Tensor signbit() const;
+  Tensor isclose(const Tensor& o, double rtol = 1e-5, double atol = 1e-8,
+                 bool equal_nan = false) const;
+  bool allclose(const Tensor& o, double rtol = 1e-5, double atol = 1e-8,
+                bool equal_nan = false) const;
+  bool equal(const Tensor& o) const;
+  Tensor& operator&=(const Tensor& o) { return bitwise_and_(o); }
+  Tensor& operator|=(const Tensor& o) { return bitwise_or_(o); }
+  Tensor& operator^=(const Tensor& o) { return bitwise_xor_(o); }
+  Tensor maximum(const Tensor& o) const;
+  Tensor minimum(const Tensor& o) const;
+  Tensor fmax(const Tensor& o) const;
+  Tensor fmin(const Tensor& o) const;
+  Tensor atan2(const Tensor& o) const;
+  Tensor hypot(const Tensor& o) const;
+  Tensor nextafter(const Tensor& o) const;
+  Tensor heaviside(const Tensor& o) const;
+  Tensor gcd(const Tensor& o) const;
+  Tensor lcm(const Tensor& o) const;
+  Tensor logaddexp(const Tensor& o) const;
+  Tensor logaddexp2(const Tensor& o) const;
+  Tensor remainder(const Tensor& o) const;
+  Tensor fmod(const Tensor& o) const;
+  Tensor copysign(const Tensor& o) const;
+  Tensor xlogy(const Tensor& o) const;
+  Tensor floor_divide(const Tensor& o) const;
+  Tensor& atan2_(const Tensor& o) const;
+  Tensor& hypot_(const Tensor& o) const;
+  Tensor& nextafter_(const Tensor& o) const;
+  Tensor& heaviside_(const Tensor& o) const;
+  Tensor& gcd_(const Tensor& o) const;
+  Tensor& lcm_(const Tensor& o) const;
+  Tensor& remainder_(const Tensor& o) const;
+  Tensor& fmod_(const Tensor& o) const;
+  Tensor& copysign_(const Tensor& o) const;
+  Tensor& xlogy_(const Tensor& o) const;
+  Tensor& floor_divide_(const Tensor& o) const;
+  Tensor remainder(const Scalar& o) const;
+  Tensor& remainder_(const Scalar& o) const;
+  Tensor fmod(const Scalar& o) const;
+  Tensor& fmod_(const Scalar& o) const;
+  Tensor copysign(const Scalar& o) const;
+  Tensor& copysign_(const Scalar& o) const;
+  Tensor xlogy(const Scalar& o) const;
+  Tensor& xlogy_(const Scalar& o) const;
+  Tensor floor_divide(const Scalar& o) const;
+  Tensor& floor_divide_(const Scalar& o) const;
+  Tensor div(const Tensor& o, std::optional<std::string_view> mode) const;
+  Tensor div(const Scalar& o, std::optional<std::string_view> mode) const;
+  Tensor& div_(const Tensor& o, std::optional<std::string_view> mode) const;
+  Tensor& div_(const Scalar& o, std::optional<std::string_view> mode) const;
+  Tensor pow(const Tensor& e) const;
+  Tensor pow(const Scalar& e) const;
+  Tensor& pow_(const Tensor& e) const;
+  Tensor& pow_(const Scalar& e) const;
+  Tensor float_power(const Tensor& e) const;
+  Tensor float_power(const Scalar& e) const;
+  Tensor ldexp(const Tensor& o) const;
+  Tensor& operator%=(const Tensor& o) { return remainder_(o); }
+  Tensor& operator%=(const Scalar& o) { return remainder_(o); }
+  Tensor subtract(const Tensor& o, const Scalar& alpha = 1) const { return sub(o, alpha); }
+  Tensor subtract(const Scalar& o, const Scalar& alpha = 1) const { return sub(o, alpha); }
+  Tensor& subtract_(const Tensor& o, const Scalar& alpha = 1) const { return sub_(o, alpha); }
+  Tensor& subtract_(const Scalar& o, const Scalar& alpha = 1) const { return sub_(o, alpha); }
+  Tensor multiply(const Tensor& o) const { return mul(o); }
+  Tensor& multiply_(const Tensor& o) const { return mul_(o); }
+  Tensor multiply(const Scalar& o) const { return mul(o); }
+  Tensor& multiply_(const Scalar& o) const { return mul_(o); }
+  Tensor divide(const Tensor& o) const { return div(o); }
+  Tensor& divide_(const Tensor& o) const { return div_(o); }
+  Tensor divide(const Scalar& o) const { return div(o); }
+  Tensor& divide_(const Scalar& o) const { return div_(o); }
+  Tensor true_divide(const Tensor& o) const { return div(o); }
+  Tensor& true_divide_(const Tensor& o) const { return div_(o); }
+  Tensor true_divide(const Scalar& o) const { return div(o); }
+  Tensor& true_divide_(const Scalar& o) const { return div_(o); }
+  Tensor arctan2(const Tensor& o) const { return atan2(o); }
+  Tensor& arctan2_(const Tensor& o) const { return atan2_(o); }
+  Tensor where(const Tensor& condition, const Tensor& o) const;
+  Tensor where(const Tensor& condition, const Scalar& o) const;
+  Tensor clamp(const std::optional<Scalar>& min,
+               const std::optional<Scalar>& max = std::nullopt) const;
+  Tensor clamp(const std::optional<Tensor>& min,
+               const std::optional<Tensor>& max = std::nullopt) const;
+  Tensor& clamp_(const std::optional<Scalar>& min,
+                 const std::optional<Scalar>& max = std::nullopt) const;
+  Tensor clip(const std::optional<Scalar>& min,
+              const std::optional<Scalar>& max = std::nullopt) const {
+    return clamp(min, max);
+  }
+  Tensor clamp_min(const Scalar& min) const;
+  Tensor clamp_min(const Tensor& min) const;
+  Tensor clamp_max(const Scalar& max) const;
+  Tensor clamp_max(const Tensor& max) const;
+  Tensor& clamp_min_(const Scalar& min) const;
+  Tensor& clamp_max_(const Scalar& max) const;
+  Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor& addcmul_(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor& addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
+  Tensor lerp(const Tensor& end, const Tensor& weight) const;
+  Tensor lerp(const Tensor& end, const Scalar& weight) const;
+  Tensor& lerp_(const Tensor& end, const Tensor& weight) const;
+  Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
+  Tensor hardshrink(const Scalar& lambda = 0.5) const;
+  Tensor prelu(const Tensor& weight) const;
 
   // -- reductions, scans, sorting (ops/reduction.cpp, scan.cpp, sort.cpp) -----------------------
 

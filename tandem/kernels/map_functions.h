@@ -103,19 +103,20 @@
   _(tanh_backward, 2, F, value)    /* (g, y): g (1 - y y) */               \
   _(sigmoid_backward, 2, F, value) /* (g, y): g y (1 - y) */
 
-#define TANDEM_MAP_SPECIAL(_) \
-  _(sin, 1, F, value)         \
-  _(cos, 1, F, value)         \
-  _(tan, 1, F, value)         \
-  _(asin, 1, F, value)        \
-  _(acos, 1, F, value)        \
-  _(atan, 1, F, value)        \
-  _(erf, 1, F, value)         \
-  _(erfc, 1, F, value)        \
-  _(erfinv, 1, F, value)      \
-  _(lgamma, 1, F, value)      \
-  _(digamma, 1, F, value)     \
-  _(atan2, 2, F, value)       \
+#define TANDEM_MAP_SPECIAL(_)                             \
+  _(sin, 1, F, value)                                     \
+  _(cos, 1, F, value)                                     \
+  _(tan, 1, F, value)                                     \
+  _(asin, 1, F, value)                                    \
+  _(acos, 1, F, value)                                    \
+  _(atan, 1, F, value)                                    \
+  _(erf, 1, F, value)                                     \
+  _(erfc, 1, F, value)                                    \
+  _(erfinv, 1, F, value)                                  \
+  _(lgamma, 1, F, value)                                  \
+  _(digamma, 1, F, value)                                 \
+  _(polygamma, 1, F, value) /* derivative a of digamma */ \
+  _(atan2, 2, F, value)                                   \
   _(hypot, 2, F, value)
 
 #define TANDEM_MAP_ACTIVATION(_)                                            \

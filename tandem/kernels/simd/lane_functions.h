@@ -38,6 +38,8 @@ float nextafterf(float, float);
 /// lgamma without the global sign that C's writes to.
 double lgamma(double);
 double digamma(double);
+/// The n-th derivative of digamma, n >= 1.
+double polygamma(double n, double x);
 double erfinv(double);
 /// Division and remainder with the signs of PyTorch (and Python): the remainder has the divisor's.
 double floor_divide(double, double);

@@ -1,0 +1,532 @@
+#include "tandem/ops/unary.h"
+
+#include <cmath>
+
+#include "tandem/core/apply.h"
+#include "tandem/ops/map_op.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kLn10 = 2.30258509299404568402;
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kTwoOverSqrtPi = 1.12837916709551257390;
+
+}  // namespace
+
+// Gradients that are worth a kernel of their own: networks spend their time here.
+
+TANDEM_OP(kTanhBackward) = {
+    .name = "tanh_backward",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(1), Saves::in(0) | Saves::in(1)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? apply(kTanhBackward, {a.grad(), a.input(1)}) : Tensor(),
+              a.needs(1) ? a.grad() * a.input(0) * a.input(1) * -2 : Tensor()};
+    },
+    .map = MapFn::tanh_backward,
+};
+
+TANDEM_OP(kSigmoidBackward) = {
+    .name = "sigmoid_backward",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(1), Saves::in(0) | Saves::in(1)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? apply(kSigmoidBackward, {a.grad(), a.input(1)}) : Tensor(),
+              a.needs(1) ? a.grad() * a.input(0) * (1 - a.input(1) * 2) : Tensor()};
+    },
+    .map = MapFn::sigmoid_backward,
+};
+
+// The gradient where the result exceeds the threshold, else nothing.
+TANDEM_OP(kReluBackward) = {
+    .name = "relu_backward",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(1), 0),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.needs(0) ? apply(kReluBackward, {a.grad(), a.input(1)}, a.attr_ref()) : Tensor(),
+              a.needs(1) ? zeros_like(a.grad()) : Tensor()};
+    },
+    .map = MapFn::relu_backward,
+};
+
+TANDEM_OP(kAbs) = {
+    .name = "abs",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().sign()}; },
+    .map = MapFn::abs,
+};
+
+TANDEM_OP(kSign) = {
+    .name = "sign",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
+    .map = MapFn::sign,
+};
+
+TANDEM_OP(kSquare) = {
+    .name = "square",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input() * 2}; },
+    .map = MapFn::square,
+};
+
+TANDEM_OP(kSqrt) = {
+    .name = "sqrt",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.output() * 2)}; },
+    .map = MapFn::sqrt,
+};
+
+TANDEM_OP(kRsqrt) = {
+    .name = "rsqrt",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output().pow(3) * -0.5}; },
+    .map = MapFn::rsqrt,
+};
+
+TANDEM_OP(kReciprocal) = {
+    .name = "reciprocal",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * a.output() * a.output()}; },
+    .map = MapFn::reciprocal,
+};
+
+TANDEM_OP(kFloor) = {
+    .name = "floor",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
+    .map = MapFn::floor,
+};
+
+TANDEM_OP(kCeil) = {
+    .name = "ceil",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
+    .map = MapFn::ceil,
+};
+
+TANDEM_OP(kRound) = {
+    .name = "round",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
+    .map = MapFn::round,
+};
+
+TANDEM_OP(kTrunc) = {
+    .name = "trunc",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
+    .map = MapFn::trunc,
+};
+
+TANDEM_OP(kFrac) = {
+    .name = "frac",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
+    .map = MapFn::frac,
+};
+
+TANDEM_OP(kExp) = {
+    .name = "exp",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output()}; },
+    .map = MapFn::exp,
+};
+
+TANDEM_OP(kExp2) = {
+    .name = "exp2",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output() * kLn2}; },
+    .map = MapFn::exp2,
+};
+
+TANDEM_OP(kExpm1) = {
+    .name = "expm1",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.output() + 1)}; },
+    .map = MapFn::expm1,
+};
+
+TANDEM_OP(kLog) = {
+    .name = "log",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / a.input()}; },
+    .map = MapFn::log,
+};
+
+TANDEM_OP(kLog2) = {
+    .name = "log2",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() * kLn2)}; },
+    .map = MapFn::log2,
+};
+
+TANDEM_OP(kLog10) = {
+    .name = "log10",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() * kLn10)}; },
+    .map = MapFn::log10,
+};
+
+TANDEM_OP(kLog1P) = {
+    .name = "log1p",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() + 1)}; },
+    .map = MapFn::log1p,
+};
+
+TANDEM_OP(kSin) = {
+    .name = "sin",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().cos()}; },
+    .map = MapFn::sin,
+};
+
+TANDEM_OP(kCos) = {
+    .name = "cos",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * a.input().sin()}; },
+    .map = MapFn::cos,
+};
+
+TANDEM_OP(kTan) = {
+    .name = "tan",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.output().square() + 1)}; },
+    .map = MapFn::tan,
+};
+
+TANDEM_OP(kAsin) = {
+    .name = "asin",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (1 - a.input().square()).rsqrt()}; },
+    .map = MapFn::asin,
+};
+
+TANDEM_OP(kAcos) = {
+    .name = "acos",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * (1 - a.input().square()).rsqrt()}; },
+    .map = MapFn::acos,
+};
+
+TANDEM_OP(kAtan) = {
+    .name = "atan",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input().square() + 1)}; },
+    .map = MapFn::atan,
+};
+
+TANDEM_OP(kSinh) = {
+    .name = "sinh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().cosh()}; },
+    .map = MapFn::sinh,
+};
+
+TANDEM_OP(kCosh) = {
+    .name = "cosh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().sinh()}; },
+    .map = MapFn::cosh,
+};
+
+TANDEM_OP(kTanh) = {
+    .name = "tanh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {apply(kTanhBackward, {a.grad(), a.output()})};
+    },
+    .map = MapFn::tanh,
+};
+
+TANDEM_OP(kAsinh) = {
+    .name = "asinh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.input().square() + 1).rsqrt()}; },
+    .map = MapFn::asinh,
+};
+
+TANDEM_OP(kAcosh) = {
+    .name = "acosh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.input().square() - 1).rsqrt()}; },
+    .map = MapFn::acosh,
+};
+
+TANDEM_OP(kAtanh) = {
+    .name = "atanh",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (1 - a.input().square())}; },
+    .map = MapFn::atanh,
+};
+
+TANDEM_OP(kSigmoid) = {
+    .name = "sigmoid",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {apply(kSigmoidBackward, {a.grad(), a.output()})};
+    },
+    .map = MapFn::sigmoid,
+};
+
+TANDEM_OP(kErf) = {
+    .name = "erf",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad() * (-a.input().square()).exp() * kTwoOverSqrtPi};
+    },
+    .map = MapFn::erf,
+};
+
+TANDEM_OP(kErfc) = {
+    .name = "erfc",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad() * (-a.input().square()).exp() * -kTwoOverSqrtPi};
+    },
+    .map = MapFn::erfc,
+};
+
+TANDEM_OP(kErfinv) = {
+    .name = "erfinv",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad() * a.output().square().exp() * (1 / kTwoOverSqrtPi)};
+    },
+    .map = MapFn::erfinv,
+};
+
+TANDEM_OP(kLgamma) = {
+    .name = "lgamma",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().digamma()}; },
+    .map = MapFn::lgamma,
+};
+
+TANDEM_OP(kDigamma) = {
+    .name = "digamma",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * polygamma(1, a.input())}; },
+    .map = MapFn::digamma,
+};
+
+TANDEM_OP(kRelu) = {
+    .name = "relu",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::output(),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {apply(kReluBackward, {a.grad(), a.output()}, MapAttrs{})};
+    },
+    .map = MapFn::relu,
+};
+
+TANDEM_OP(kPolygamma) = {
+    .name = "polygamma",
+    .infer = infer_map_float,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad() * polygamma(static_cast<int64_t>(a.attrs<MapAttrs>().a) + 1, a.input())};
+    },
+    .map = MapFn::polygamma,
+};
+
+TANDEM_OP(kNanToNum) = {
+    .name = "nan_to_num",
+    .infer = infer_map,
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * isfinite(a.input())}; },
+    .map = MapFn::nan_to_num,
+};
+
+#define TANDEM_UNARY(name, op)                               \
+  Tensor name(const Tensor& x) { return apply(op, {x}); }    \
+  Tensor Tensor::name() const { return apply(op, {*this}); } \
+  Tensor& Tensor::name##_() const { return apply_inplace(op, *this, {*this}); }
+
+// Whole numbers are their own floor, so integer tensors are only copied.
+#define TANDEM_ROUNDING(name, op)                                                                \
+  Tensor name(const Tensor& x) { return x.name(); }                                              \
+  Tensor Tensor::name() const { return is_floating_point() ? apply(op, {*this}) : clone(); }     \
+  Tensor& Tensor::name##_() const {                                                              \
+    return is_floating_point() ? apply_inplace(op, *this, {*this}) : const_cast<Tensor&>(*this); \
+  }
+
+TANDEM_UNARY(abs, kAbs)
+TANDEM_UNARY(sign, kSign)
+TANDEM_UNARY(square, kSquare)
+TANDEM_UNARY(sqrt, kSqrt)
+TANDEM_UNARY(rsqrt, kRsqrt)
+TANDEM_UNARY(reciprocal, kReciprocal)
+TANDEM_ROUNDING(floor, kFloor)
+TANDEM_ROUNDING(ceil, kCeil)
+TANDEM_ROUNDING(round, kRound)
+TANDEM_ROUNDING(trunc, kTrunc)
+TANDEM_UNARY(frac, kFrac)
+TANDEM_UNARY(exp, kExp)
+TANDEM_UNARY(exp2, kExp2)
+TANDEM_UNARY(expm1, kExpm1)
+TANDEM_UNARY(log, kLog)
+TANDEM_UNARY(log2, kLog2)
+TANDEM_UNARY(log10, kLog10)
+TANDEM_UNARY(log1p, kLog1P)
+TANDEM_UNARY(sin, kSin)
+TANDEM_UNARY(cos, kCos)
+TANDEM_UNARY(tan, kTan)
+TANDEM_UNARY(asin, kAsin)
+TANDEM_UNARY(acos, kAcos)
+TANDEM_UNARY(atan, kAtan)
+TANDEM_UNARY(sinh, kSinh)
+TANDEM_UNARY(cosh, kCosh)
+TANDEM_UNARY(tanh, kTanh)
+TANDEM_UNARY(asinh, kAsinh)
+TANDEM_UNARY(acosh, kAcosh)
+TANDEM_UNARY(atanh, kAtanh)
+TANDEM_UNARY(sigmoid, kSigmoid)
+TANDEM_UNARY(erf, kErf)
+TANDEM_UNARY(erfc, kErfc)
+TANDEM_UNARY(erfinv, kErfinv)
+TANDEM_UNARY(lgamma, kLgamma)
+TANDEM_UNARY(digamma, kDigamma)
+TANDEM_UNARY(relu, kRelu)
+
+#undef TANDEM_UNARY
+#undef TANDEM_ROUNDING
+
+Tensor round(const Tensor& x, int64_t decimals) { return x.round(decimals); }
+Tensor Tensor::round(int64_t decimals) const {
+  if (decimals == 0) return round();
+  TANDEM_CHECK_TYPE(is_floating_point(), "round: decimals of a tensor of ", name_of(dtype()),
+                    " cannot be rounded");
+  const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  return decimals > 0 ? (*this * scale).round() / scale : (*this / scale).round() * scale;
+}
+
+Tensor polygamma(int64_t n, const Tensor& x) {
+  TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n, got ", n);
+  if (n == 0) return x.digamma();
+  return apply(kPolygamma, {x}, MapAttrs{static_cast<double>(n)});
+}
+Tensor Tensor::polygamma(int64_t n) const { return tandem::polygamma(n, *this); }
+
+Tensor logit(const Tensor& x, std::optional<double> eps) {
+  const Tensor p = eps ? x.clamp(*eps, 1 - *eps) : x;
+  return (p / (1 - p)).log();
+}
+Tensor Tensor::logit(std::optional<double> eps) const { return tandem::logit(*this, eps); }
+
+Tensor sinc(const Tensor& x) {
+  const Tensor y = x * kPi;
+  // Both branches are finite at 0, and so are their gradients.
+  const Tensor zero = y == 0;
+  const Tensor safe = where(zero, ones_like(y), y);
+  return where(zero, 1 - y * y / 6, safe.sin() / safe);
+}
+Tensor Tensor::sinc() const { return tandem::sinc(*this); }
+
+Tensor deg2rad(const Tensor& x) { return x * (kPi / 180); }
+Tensor rad2deg(const Tensor& x) { return x * (180 / kPi); }
+Tensor Tensor::deg2rad() const { return tandem::deg2rad(*this); }
+Tensor Tensor::rad2deg() const { return tandem::rad2deg(*this); }
+
+namespace {
+MapAttrs nan_to_num_attrs(DType t, std::optional<double> nan, std::optional<double> posinf,
+                          std::optional<double> neginf) {
+  const double largest = dispatch(t, [](auto v) -> double {
+    return static_cast<double>(std::numeric_limits<decltype(v)>::max());
+  });
+  return {nan.value_or(0), posinf.value_or(largest), neginf.value_or(-largest)};
+}
+}  // namespace
+
+Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
+  if (!x.is_floating_point()) return x.clone();
+  return apply(kNanToNum, {x}, nan_to_num_attrs(x.dtype(), nan, posinf, neginf));
+}
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf,
+                          std::optional<double> neginf) const {
+  return tandem::nan_to_num(*this, nan, posinf, neginf);
+}
+Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
+                            std::optional<double> neginf) const {
+  if (!is_floating_point()) return const_cast<Tensor&>(*this);
+  return apply_inplace(kNanToNum, *this, {*this}, nan_to_num_attrs(dtype(), nan, posinf, neginf));
+}
+
+}  // namespace tandem
