@@ -7,6 +7,9 @@
 #include "tandem/ops/ops.h"
 
 namespace tandem {
+
+extern const OpDef kDiv;  // ops/binary.cpp
+
 namespace {
 
 // Where both operands are equal each gets half of the gradient.
@@ -304,7 +307,6 @@ Tensor xlogy(const Scalar& x, const Tensor& y) { return xlogy(wrapped_number(x),
 // -- division with a rounding mode ------------------------------------------------------------
 namespace {
 const OpDef& division(std::optional<std::string_view> mode) {
-  extern const OpDef kDiv;
   if (!mode) return kDiv;
   TANDEM_CHECK(*mode == "trunc" || *mode == "floor",
                "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
