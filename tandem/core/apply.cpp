@@ -174,6 +174,9 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
     out->data =
         static_cast<char*>(in->data) + out->offset * static_cast<int64_t>(size_of(in->type.dtype));
   out->offset += in->offset;
+  if (out->type.dtype != in->type.dtype)  // view(dtype)
+    out->offset = out->offset * static_cast<int64_t>(size_of(in->type.dtype)) /
+                  static_cast<int64_t>(size_of(out->type.dtype));
   out->numel = numel_of(out->type.sizes);
   out->contiguous = is_contiguous(out->type.sizes, out->strides);
   out->inference = in->inference;
@@ -189,7 +192,7 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
                           : t_mode.grad    ? CreationMeta::DEFAULT
                                            : CreationMeta::NO_GRAD_MODE;
     if (in->view) {
-      out->view->base = in->view->base;
+      out->view->base = intrusive_ptr<TensorImpl>(in->view->root());
       step->previous = in->view->last;
       const CreationMeta before = in->view->creation;
       if (out->view->creation == CreationMeta::DEFAULT || before == CreationMeta::INFERENCE_MODE)
@@ -247,8 +250,8 @@ void move_kept_grad(const Edge& before, TensorImpl* t) {
 
 // The base of a written view now holds what was written: its history continues from there.
 void rebase(TensorImpl* self) {
-  TensorImpl* base = self->view->base.get();
-  NodePtr node = Node::make(kViewScatter, 2, 1, 0, ViewScatterAttrs{{self->view->last}});
+  TensorImpl* base = self->view->root();
+  NodePtr node = Node::make(kViewScatter, 2, 1, 0, ViewScatterAttrs{{self->view->last}, base->contiguous ? Dims() : base->strides});
   if (base->wants_grad()) node->inputs()[0] = base->edge;
   node->inputs()[1] = self->edge;
   node->outputs()[0] = base->type;
@@ -368,7 +371,7 @@ void check_history_rebinds(const char* name, TensorImpl* self) {
         "ambiguous: make the view and the write both inside that mode or both outside, or clone() "
         "the view first.");
     TANDEM_CHECK(
-        !wants || !self->view->base->is_leaf(), name,
+        !wants || !self->view->root()->is_leaf(), name,
         "_: a view of a leaf Variable that requires grad is being used in an in-place operation. "
         "(update it under NoGradGuard, or work on a clone())");
   }

@@ -161,7 +161,7 @@ int64_t Tensor::_version() const {
 
 Tensor Tensor::_base() const {
   TANDEM_CHECK(is_view(), "_base: Can't get base of non-view Variable");
-  return Tensor(checked().view->base);
+  return Tensor(intrusive_ptr<TensorImpl>(checked().view->root()));
 }
 
 void Tensor::retain_grad() const {

@@ -86,6 +86,8 @@ class Tensor {
   bool is_alias_of(const Tensor& o) const { return checked().storage == o.checked().storage; }
   bool is_set_to(const Tensor& o) const;
   std::string toString() const;
+  /// Dtype and shape, to the standard error output.
+  void print() const;
 
   // -- values ---------------------------------------------------------------------------------
   void* data_ptr() const;
@@ -217,24 +219,36 @@ class Tensor {
   Tensor expand_as(const Tensor& o) const { return expand(o.sizes()); }
   Tensor broadcast_to(IntArrayRef size) const { return expand(size); }
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  Tensor narrow(int64_t dim, const Tensor& start, int64_t length) const;
+  Tensor narrow_copy(int64_t dim, int64_t start, int64_t length) const;
   Tensor select(int64_t dim, int64_t index) const;
   Tensor slice(int64_t dim = 0, std::optional<int64_t> start = std::nullopt,
                std::optional<int64_t> end = std::nullopt, int64_t step = 1) const;
   Tensor unfold(int64_t dim, int64_t size, int64_t step) const;
   Tensor as_strided(IntArrayRef size, IntArrayRef stride,
                     std::optional<int64_t> offset = std::nullopt) const;
+  Tensor _reshape_alias(IntArrayRef size, IntArrayRef stride) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
   std::vector<Tensor> split(int64_t size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef sizes, int64_t dim = 0) const;
   std::vector<Tensor> split_with_sizes(IntArrayRef sizes, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
+  std::vector<Tensor> tensor_split(const Tensor& where, int64_t dim = 0) const;
+  std::vector<Tensor> hsplit(int64_t sections) const;
+  std::vector<Tensor> hsplit(IntArrayRef indices) const;
+  std::vector<Tensor> vsplit(int64_t sections) const;
+  std::vector<Tensor> vsplit(IntArrayRef indices) const;
+  std::vector<Tensor> dsplit(int64_t sections) const;
+  std::vector<Tensor> dsplit(IntArrayRef indices) const;
   std::vector<Tensor> unbind(int64_t dim = 0) const;
   Tensor flatten(int64_t start = 0, int64_t end = -1) const;
   Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
   Tensor ravel() const { return flatten(); }
   Tensor movedim(IntArrayRef from, IntArrayRef to) const;
   Tensor movedim(int64_t from, int64_t to) const;
+  Tensor moveaxis(IntArrayRef from, IntArrayRef to) const { return movedim(from, to); }
+  Tensor moveaxis(int64_t from, int64_t to) const { return movedim(from, to); }
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) const;
   Tensor alias() const;
   Tensor sum_to_size(IntArrayRef size) const;
@@ -243,6 +257,10 @@ class Tensor {
   Tensor& unsqueeze_(int64_t dim) const;
   Tensor& t_() const;
   Tensor& transpose_(int64_t a, int64_t b) const;
+  Tensor& swapaxes_(int64_t a, int64_t b) const;
+  Tensor& swapdims_(int64_t a, int64_t b) const;
+  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride,
+                      std::optional<int64_t> offset = std::nullopt) const;
 
   // -- pointwise (ops/unary.cpp, binary.cpp, compare.cpp, activation.cpp, ternary.cpp) ----------
   Tensor add(const Tensor& o, const Scalar& alpha = 1) const;

@@ -90,7 +90,7 @@ void TensorImpl::destroy(TensorImpl* t) {
 
 bool TensorImpl::view_wants_grad() {
   if (requires_grad) return true;
-  if (view->creation != CreationMeta::DEFAULT) return has_history() || view->base->wants_grad();
+  if (view->creation != CreationMeta::DEFAULT) return has_history() || view->root()->wants_grad();
   refresh_view();
   return has_history();
 }
@@ -104,15 +104,15 @@ void TensorImpl::refresh_view() {
   const uint32_t now = version();
   before = std::move(edge);
   edge = {};
-  if (view->base->wants_grad()) {
+  if (view->root()->wants_grad()) {
     AutoGradMode with_grad(true);
-    edge = ViewChain{view->last}.apply_to(Tensor(view->base)).impl()->edge;
+    edge = ViewChain{view->last}.apply_to(Tensor(intrusive_ptr<TensorImpl>(view->root()))).impl()->edge;
   }
   view->version.store(now, std::memory_order_release);
 }
 
 void TensorImpl::check_base_unwritten() {
-  TANDEM_CHECK(!view_is_stale() || (!has_history() && !view->base->wants_grad()),
+  TANDEM_CHECK(!view_is_stale() || (!has_history() && !view->root()->wants_grad()),
                "A view was created ", words(view->creation),
                " and its base or another view of its base has been modified inplace with grad mode "
                "enabled. Make the view again after the write, or clone() it.");

@@ -38,11 +38,14 @@ const char* words(CreationMeta creation);
 /// that was not made in grad mode has no such function: it requires a gradient iff its base does,
 /// but none flows through it.
 struct ViewInfo {
-  intrusive_ptr<TensorImpl> base;  // never a view itself
+  intrusive_ptr<TensorImpl> base;  // a view itself only after t_() and the like: see root()
   intrusive_ptr<ViewStep> last;
   std::atomic<uint32_t> version{0};  // storage version at which `edge` of the view was derived
   CreationMeta creation = CreationMeta::DEFAULT;
 
+  /// The tensor that the steps lead from. A base that was reshaped in place has become a view of
+  /// what it was when this view was made.
+  inline TensorImpl* root() const;
   bool has_bw_view() const { return true; }
   CreationMeta get_creation_meta() const { return creation; }
 };
@@ -129,6 +132,13 @@ inline void release(TensorImpl* t) {
   if (t->refs.load(std::memory_order_acquire) == 1 ||
       t->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
     TensorImpl::destroy(t);
+}
+
+inline TensorImpl* ViewInfo::root() const {
+  TensorImpl* t = base.get();
+  while (t->view) [[unlikely]]
+    t = t->view->base.get();
+  return t;
 }
 
 }  // namespace tandem

@@ -22,7 +22,8 @@ struct ViewChain {
 
 struct ViewScatterAttrs {
   ViewChain chain;
-  TANDEM_FIELDS(chain)
+  Dims strides;  // of the base if it was not in row-major order: some views fit one layout only
+  TANDEM_FIELDS(chain, strides)
 };
 
 /// A copy of the first input in which the part that `chain` views is replaced by the second. What

@@ -2,18 +2,18 @@
 
 #include <numeric>
 
-#include "tandem/core/apply.h"
 #include "tandem/core/view_chain.h"
 #include "tandem/kernels/map.h"
+#include "tandem/kernels/sub_array.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/view_detail.h"
 
 namespace tandem {
-namespace {
+namespace detail {
 
-// -- the gradient of a view -------------------------------------------------------------------
+// -- the gradient of a view
+// -------------------------------------------------------------------
 
-// Zeros, with the gradient in the place that was viewed. Right for every view that shows no element
-// twice.
 Grads scatter_vjp(const VjpArgs& a) {
   auto* step = new ViewStep;
   step->op = a.node.op;
@@ -21,19 +21,12 @@ Grads scatter_vjp(const VjpArgs& a) {
   const ViewChain chain{intrusive_ptr<ViewStep>::adopt(step)};
   const TensorType& in = a.input_type();
   const Tensor base = zeros(in.sizes, TensorOptions(in.dtype).device(in.device));
-  return {apply(kViewScatter, {base, a.grad()}, ViewScatterAttrs{chain})};
+  return {apply(kViewScatter, {base, a.grad()}, ViewScatterAttrs{chain, {}})};
 }
 
-void same_dtype(const InferArgs& a) { a.out().dtype = a.in().dtype; }
+// -- reshaping
+// --------------------------------------------------------------------------------
 
-// -- reshaping --------------------------------------------------------------------------------
-
-struct ViewAttrs {
-  Dims sizes;
-  TANDEM_FIELDS(sizes)
-};
-
-// Replaces a -1 by what the number of elements leaves over.
 Dims complete_sizes(const char* op, IntArrayRef wanted, int64_t numel) {
   Dims sizes = wanted;
   int64_t known = 1, open = -1;
@@ -60,33 +53,48 @@ Dims complete_sizes(const char* op, IntArrayRef wanted, int64_t numel) {
   return sizes;
 }
 
-// Strides with which the same memory has another shape; false if no strides do that.
 bool restride(IntArrayRef sizes, IntArrayRef strides, IntArrayRef wanted, Dims& result) {
-  const int64_t numel = numel_of(sizes);
   result = contiguous_strides(wanted);
-  if (numel == 0 || sizes.empty()) return true;
-  // Walk both shapes from the inside. A run of old dimensions that lie in memory as one may be cut
-  // into any new dimensions.
+  if (numel_of(sizes) == 0) return true;
+  // Walk both shapes from the inside. A run of old dimensions that lie in
+  // memory as one may be cut into any new dimensions; extents of 1 belong to
+  // every run.
   int64_t at = static_cast<int64_t>(wanted.size()) - 1;
-  int64_t run = 1, base = sizes.empty() ? 1 : strides.back();
-  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
-    run *= sizes[d];
-    const bool ends = d == 0 || (sizes[d - 1] != 1 && strides[d - 1] != run * base);
-    if (!ends) continue;
+  int64_t d = static_cast<int64_t>(sizes.size()) - 1;
+  auto skip_ones = [&] {
+    while (d >= 0 && sizes[d] == 1) --d;
+    return d >= 0;
+  };
+  while (skip_ones()) {
+    const int64_t base = strides[d];
+    int64_t run = sizes[d];
+    for (--d; d >= 0 && (sizes[d] == 1 || strides[d] == run * base); --d) run *= sizes[d];
     int64_t filled = 1;
-    while (at >= 0 && (filled < run || wanted[at] == 1)) {
+    for (; at >= 0 && (filled < run || wanted[at] == 1); --at) {
       result[at] = filled * base;
       filled *= wanted[at];
-      --at;
     }
     if (filled != run) return false;
-    if (d > 0) {
-      base = strides[d - 1];
-      run = 1;
-    }
   }
-  return at == -1;
+  for (; at >= 0; --at)
+    result[at] = at + 1 < static_cast<int64_t>(wanted.size()) ? result[at + 1] * wanted[at + 1] : 1;
+  return true;
 }
+
+}  // namespace detail
+
+namespace {
+
+using detail::complete_sizes;
+using detail::restride;
+using detail::scatter_vjp;
+
+struct ViewAttrs {
+  Dims sizes;
+  TANDEM_FIELDS(sizes)
+};
+
+void same_dtype(const InferArgs& a) { a.out().dtype = a.in().dtype; }
 
 bool can_view(const Tensor& x, IntArrayRef sizes) {
   Dims strides;
@@ -105,12 +113,12 @@ TANDEM_OP(kView) = {
         },
     .view =
         [](const ViewArgs& a) {
-          TANDEM_CHECK_SHAPE(
-              restride(a.in_sizes, a.in_strides, a.out_sizes, a.strides),
-              "view: view size is not compatible with input tensor's size and stride (at "
-              "least one dimension spans across two contiguous subspaces): ",
-              a.in_sizes, " with strides ", a.in_strides, " to ", a.out_sizes,
-              ". Use .reshape(...) instead.");
+          TANDEM_CHECK_SHAPE(restride(a.in_sizes, a.in_strides, a.out_sizes, a.strides),
+                             "view: view size is not compatible with input tensor's size and "
+                             "stride (at "
+                             "least one dimension spans across two contiguous subspaces): ",
+                             a.in_sizes, " with strides ", a.in_strides, " to ", a.out_sizes,
+                             ". Use .reshape(...) instead.");
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().reshape(a.input_type().sizes)}; },
 };
@@ -207,6 +215,45 @@ TANDEM_OP(kSelect) = {
     .vjp = scatter_vjp,
 };
 
+namespace {
+
+// Where in `base`, seen as having those strides, a chain of views leads.
+kernels::SubArray part_of(const Array& base, const ViewScatterAttrs& s) {
+  kernels::SubArray part(base);
+  TensorType type;
+  type.sizes = base.shape();
+  type.dtype = base.dtype;
+  int64_t offset = 0;
+  s.chain.locate(type, base.stride(), part.sizes, part.strides, offset);
+  part.move(offset);
+  return part;
+}
+
+void view_scatter_kernel(const KernelArgs& a) {
+  const auto& s = a.attrs<ViewScatterAttrs>();
+  kernels::copy(a.in(0), a.out());
+  if (s.strides.empty() || a.out().stride() == IntArrayRef(s.strides)) {
+    kernels::copy(a.in(1), part_of(a.out(), s).array());
+    return;
+  }
+  // The steps fit memory that is laid out as the base was: go there and back.
+  int64_t last = 0;
+  for (size_t d = 0; d < s.strides.size(); ++d) last += (a.out().sizes[d] - 1) * s.strides[d];
+  TensorType flat;
+  flat.sizes = {a.out().numel ? last + 1 : 0};
+  flat.dtype = a.out().dtype;
+  const auto memory = TensorImpl::make(flat);
+  Array detour = a.out();
+  detour.data = memory->data;
+  detour.strides = s.strides.data();
+  detour.contiguous = is_contiguous(detour.shape(), s.strides);
+  kernels::copy(a.out(), detour);
+  kernels::copy(a.in(1), part_of(detour, s).array());
+  kernels::copy(detour, a.out());
+}
+
+}  // namespace
+
 TANDEM_OP(kViewScatter) = {
     .name = "view_scatter",
     .infer =
@@ -214,37 +261,19 @@ TANDEM_OP(kViewScatter) = {
           a.out().sizes = a.in().sizes;
           a.out().dtype = a.in().dtype;
         },
-    .kernel =
-        [](const KernelArgs& a) {
-          kernels::copy(a.in(0), a.out());
-          TensorType type;
-          type.sizes = a.out().shape();
-          type.dtype = a.out().dtype;
-          Dims sizes, strides;
-          int64_t offset;
-          a.attrs<ViewScatterAttrs>().chain.locate(type, a.out().stride(), sizes, strides, offset);
-          Array part = a.out();
-          part.data = a.out().ptr<char>() + offset * static_cast<int64_t>(size_of(type.dtype));
-          part.sizes = sizes.data();
-          part.strides = strides.data();
-          part.numel = numel_of(sizes);
-          part.ndim = static_cast<int32_t>(sizes.size());
-          part.contiguous = is_contiguous(sizes, strides);
-          kernels::copy(a.in(1), part);
-        },
+    .kernel = view_scatter_kernel,
     .vjp = [](const VjpArgs& a) -> Grads {
-      const ViewChain& chain = a.attrs<ViewScatterAttrs>().chain;
+      const auto& s = a.attrs<ViewScatterAttrs>();
+      const Tensor part = s.chain.apply_to(detail::laid_out(a.grad(), s.strides));
       Grads grads(2);
-      if (a.needs(0)) {
-        const Tensor part = chain.apply_to(a.grad());
-        grads[0] = apply(kViewScatter, {a.grad(), zeros_like(part)}, ViewScatterAttrs{chain});
-      }
-      if (a.needs(1)) grads[1] = chain.apply_to(a.grad());
+      if (a.needs(0)) grads[0] = apply(kViewScatter, {a.grad(), zeros_like(part)}, s);
+      if (a.needs(1)) grads[1] = part;
       return grads;
     },
 };
 
-// -- public functions -------------------------------------------------------------------------
+// -- public functions
+// -------------------------------------------------------------------------
 
 Tensor Tensor::view(IntArrayRef size) const { return apply(kView, {*this}, ViewAttrs{size}); }
 
@@ -255,11 +284,11 @@ Tensor Tensor::reshape(IntArrayRef size) const {
 }
 
 Tensor Tensor::permute(IntArrayRef dims) const {
-  TANDEM_CHECK_SHAPE(
-      static_cast<int64_t>(dims.size()) == dim(),
-      "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-      "length of the desired ordering of dimensions i.e. input.dim() = ",
-      dim(), " is not equal to len(dims) = ", dims.size());
+  TANDEM_CHECK_SHAPE(static_cast<int64_t>(dims.size()) == dim(),
+                     "permute(sparse_coo): number of dimensions in the tensor input does not "
+                     "match the "
+                     "length of the desired ordering of dimensions i.e. input.dim() = ",
+                     dim(), " is not equal to len(dims) = ", dims.size());
   Dims order;
   std::vector<bool> seen(dims.size());
   for (int64_t d : dims) {
@@ -288,7 +317,8 @@ Tensor Tensor::t() const {
 
 Tensor Tensor::mT() const {
   TANDEM_CHECK_SHAPE(dim() >= 2,
-                     "mT: tensor.mT is only supported on matrices or batches of matrices. Got ",
+                     "mT: tensor.mT is only supported on matrices or batches "
+                     "of matrices. Got ",
                      dim(), "-D tensor.");
   return transpose(-2, -1);
 }

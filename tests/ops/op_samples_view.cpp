@@ -134,12 +134,134 @@ void add_parts(std::vector<Row>& rows) {
                                      [](const Sizes&, const Sizes&) { return Sizes{2}; })}});
 }
 
+// Views that may show an element twice.
+void add_strided(std::vector<Row>& rows) {
+  rows.push_back(
+      {.name = "as_strided",
+       .ops = {"as_strided", "strided_sum"},
+       .samples = {viewed("overlapping", {12}, FN(a[0].as_strided({3, 4}, {2, 1}, 1)), {3, 4},
+                          [](const Sizes& i, const Sizes&) { return Sizes{1 + 2 * i[0] + i[1]}; }),
+                   viewed("repeated", {4}, FN(a[0].as_strided({2, 3}, {0, 1}, 1)), {2, 3},
+                          [](const Sizes& i, const Sizes&) { return Sizes{1 + i[1]}; }),
+                   viewed("apart", {3, 4}, FN(a[0].as_strided({3}, {5})), {3},
+                          [](const Sizes& i, const Sizes&) {
+                            return Sizes{i[0], i[0]};
+                          })},
+       .contiguous_only = true});
+  rows.push_back({.name = "unfold",
+                  .ops = {"unfold", "unfold_backward"},
+                  .samples = {viewed("overlapping", {2, 7}, FN(a[0].unfold(1, 3, 2)), {2, 3, 3},
+                                     [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[0], 2 * i[1] + i[2]};
+                                     }),
+                              viewed("long windows", {6, 2}, FN(a[0].unfold(0, 5, 1)), {2, 2, 5},
+                                     [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[0] + i[2], i[1]};
+                                     }),
+                              viewed("empty windows", {3}, FN(a[0].unfold(0, 0, 2)), {2, 0},
+                                     [](const Sizes& i, const Sizes&) { return i; }),
+                              viewed("0-d", {}, FN(a[0].unfold(0, 1, 1)), {1},
+                                     [](const Sizes&, const Sizes&) { return Sizes{}; })}});
+  rows.push_back({.name = "diagonal",
+                  .ops = {"diagonal", "view_scatter"},
+                  .samples = {viewed("main", {3, 4}, FN(a[0].diagonal()), {3},
+                                     [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[0], i[0]};
+                                     }),
+                              viewed("batch", {2, 4, 3}, FN(diagonal(a[0], -1, 1, 2)), {2, 3},
+                                     [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[0], i[1] + 1, i[1]};
+                                     }),
+                              viewed("outside", {2, 3}, FN(a[0].diagonal(3)), {0},
+                                     [](const Sizes& i, const Sizes&) { return i; })}});
+  rows.push_back({.name = "view_dtype",
+                  .ops = {"view_dtype"},
+                  .samples = {reshaped("back and forth", {2, 8},
+                                       FN(a[0].view(kByte).view(a[0].dtype())), {2, 8})},
+                  .grad = Grad::kNo,
+                  .contiguous_only = true});
+}
+
+void add_moves(std::vector<Row>& rows) {
+  rows.push_back({.name = "flatten",
+                  .ops = {"view"},
+                  .samples = {reshaped("all", {2, 3, 2}, FN(a[0].flatten()), {12}),
+                              reshaped("some", {2, 3, 2}, FN(flatten(a[0], 1, 2)), {2, 6}),
+                              reshaped("0-d", {}, FN(a[0].ravel()), {1})}});
+  rows.push_back(
+      {.name = "unflatten",
+       .ops = {"view"},
+       .samples = {reshaped("inferred", {2, 6}, FN(a[0].unflatten(1, {-1, 2})), {2, 3, 2})},
+       .contiguous_only = true});
+  rows.push_back({.name = "movedim",
+                  .ops = {"permute"},
+                  .samples = {viewed("one", {2, 3, 4}, FN(a[0].movedim(0, 2)), {3, 4, 2},
+                                     [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[2], i[0], i[1]};
+                                     }),
+                              viewed("two", {2, 3, 4}, FN(moveaxis(a[0], {0, 1}, {2, 0})),
+                                     {3, 4, 2}, [](const Sizes& i, const Sizes&) {
+                                       return Sizes{i[2], i[0], i[1]};
+                                     })}});
+}
+
+// All parts of a split, each shown to the checks.
+void add_splits(std::vector<Row>& rows) {
+  const auto parts = [](std::vector<std::pair<int64_t, int64_t>> ranges) -> Reference {
+    return [ranges](const ValuesList& a) {
+      ValuesList result;
+      for (auto [begin, end] : ranges) {
+        Values part = zeros_of({end - begin, a[0].sizes[1]});
+        each_index(part.sizes, [&](const Sizes& i) { part.at(i) = a[0].at({i[0] + begin, i[1]}); });
+        result.push_back(part);
+      }
+      return result;
+    };
+  };
+  const auto cut = [&](const char* label, Fn fn, std::vector<std::pair<int64_t, int64_t>> ranges) {
+    return Sample{
+        .label = label, .inputs = {real({5, 2})}, .fn = std::move(fn), .reference = parts(ranges)};
+  };
+#define PARTS(...) [](const List& a) -> List { return __VA_ARGS__; }
+  rows.push_back({.name = "split",
+                  .ops = {"slice", "view_scatter"},
+                  .samples = {cut("even", PARTS(a[0].split(2)), {{0, 2}, {2, 4}, {4, 5}}),
+                              cut("sizes", PARTS(split(a[0], {1, 4})), {{0, 1}, {1, 5}}),
+                              cut("with sizes", PARTS(a[0].split_with_sizes({3, 0, 2})),
+                                  {{0, 3}, {3, 3}, {3, 5}})}});
+  rows.push_back({.name = "chunk",
+                  .ops = {"slice"},
+                  .samples = {cut("three", PARTS(chunk(a[0], 3)), {{0, 2}, {2, 4}, {4, 5}})}});
+  rows.push_back(
+      {.name = "tensor_split",
+       .ops = {"slice"},
+       .samples = {cut("sections", PARTS(a[0].tensor_split(2)), {{0, 3}, {3, 5}}),
+                   cut("indices", PARTS(a[0].tensor_split({1, 4})), {{0, 1}, {1, 4}, {4, 5}}),
+                   cut("vsplit", PARTS(a[0].vsplit({2, 3})), {{0, 2}, {2, 3}, {3, 5}})}});
+#undef PARTS
+  rows.push_back({.name = "unbind",
+                  .ops = {"select"},
+                  .samples = {{.label = "columns",
+                               .inputs = {real({3, 2})},
+                               .fn = [](const List& a) -> List { return a[0].unbind(1); },
+                               .reference = [](const ValuesList& a) -> ValuesList {
+                                 ValuesList result(2, zeros_of({3}));
+                                 for (int64_t i = 0; i < 3; ++i)
+                                   for (int64_t j = 0; j < 2; ++j)
+                                     result[j].at({i}) = a[0].at({i, j});
+                                 return result;
+                               }}}});
+}
+
 }  // namespace
 
 void add_view_rows(std::vector<Row>& rows) {
   add_reshapes(rows);
   add_permutations(rows);
   add_parts(rows);
+  add_strided(rows);
+  add_moves(rows);
+  add_splits(rows);
 }
 
 }  // namespace tandem::table
