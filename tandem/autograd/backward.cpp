@@ -46,9 +46,11 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors,
               std::optional<bool> retain_graph, bool create_graph, const variable_list& inputs) {
   if (create_graph)
     TANDEM_WARN_ONCE(
-        "Using backward() with create_graph=True keeps the record of the gradient alive for as "
-        "long as "
-        "grad() is. Prefer autograd::grad when creating the graph, or reset grad() after use.");
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter "
+        "and its gradient: both live until grad() is reset. Use autograd::grad when creating the "
+        "graph "
+        "to avoid this, or reset grad() after use (mutable_grad().reset()).");
   Walk walk({.keep = retain_graph.value_or(create_graph),
              .create_graph = create_graph,
              .only_targets = !inputs.empty()});

@@ -90,6 +90,13 @@ void save(Node& node, int slot, TensorImpl* t) {
   node.saved()[slot] = {t, t->version()};
 }
 
+// The values that an in-place op is about to overwrite, with the history that they had.
+Tensor copy_before_write(TensorImpl* t) {
+  const Tensor copy = Tensor(intrusive_ptr<TensorImpl>(t)).detach().clone();
+  if (t->wants_grad()) copy.impl()->edge = t->grad_edge();
+  return copy;
+}
+
 NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorImpl* overwritten) {
   uint32_t mask = 0;
   for (size_t i = 0; i < in.size(); ++i)
@@ -100,7 +107,7 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
     TensorImpl* t = in[i].impl;
     if (i < Saves::kMaxInputs && mask >> i & 1) {
       if (overwritten && t->storage == overwritten->storage)
-        save(*node, slot++, Tensor(intrusive_ptr<TensorImpl>(t)).detach().clone().impl());
+        save(*node, slot++, copy_before_write(t).impl());
       else
         save(*node, slot++, t);
     }

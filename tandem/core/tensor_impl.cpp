@@ -67,22 +67,7 @@ intrusive_ptr<TensorImpl> TensorImpl::alias() const {
   return t;
 }
 
-namespace {
-
-// Nobody can read the gradient of a tensor that is gone. It must go now: made with create_graph, it
-// leads back to the node that keeps it, and the two would never be freed.
-void drop_grad(TensorImpl* t) {
-  Node* node = t->edge.node.get();
-  if (!node || !node->extra) return;
-  Tensor grad;
-  std::lock_guard lock(node->extra->mutex);
-  std::swap(grad, node->extra->grads[t->edge.index]);
-}
-
-}  // namespace
-
 void TensorImpl::destroy(TensorImpl* t) {
-  if (t->requires_grad || t->keeps_grad) drop_grad(t);
   delete t->view;
   t->~TensorImpl();
   memory::detail::free_object(t, sizeof(TensorImpl));

@@ -50,10 +50,11 @@ TANDEM_OP(kDiv) = {
     .name = "div",
     .infer = infer_map_float,
     .kernel = map_kernel,
-    .saves = Saves::each(Saves::in(1), Saves::in(1) | Saves::out(0)),
+    // Not the output: a result may be written in place afterwards, as in x.div_(y).mul_(z).
+    .saves = Saves::each(Saves::in(1), Saves::in(0) | Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
       return {a.needs(0) ? a.grad() / a.input(1) : Tensor(),
-              a.needs(1) ? -a.grad() * a.output() / a.input(1) : Tensor()};
+              a.needs(1) ? -a.grad() * (a.input(0) / a.input(1) / a.input(1)) : Tensor()};
     },
     .map = MapFn::div,
 };
