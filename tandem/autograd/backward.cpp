@@ -13,8 +13,9 @@ void add_roots(Walk& walk, const char* what, const variable_list& tensors,
                " tensors and ", grads.size(), " gradients");
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
-    TANDEM_CHECK(t.defined() && t.requires_grad() && t.impl()->grad_edge().node, what, ": element ",
-                 i, " of tensors does not require grad and does not have a grad_fn");
+    TANDEM_CHECK(t.defined(), what, ": tensor ", i, " is undefined");
+    TANDEM_CHECK(t.requires_grad() && t.impl()->grad_edge().node, what, ": element ", i,
+                 " of tensors does not require grad and does not have a grad_fn");
     Tensor g = grads.empty() ? Tensor() : grads[i];
     if (g.defined()) {
       TANDEM_CHECK_SHAPE(g.sizes() == t.sizes(), what, ": Mismatch in shape: grad_output[", i,

@@ -6,11 +6,6 @@ namespace tandem::table {
 
 /// Results that gradients can flow from.
 List floating_only(const List& tensors);
-/// Compares the gradient of fn by every input that requires one with central differences. Inputs
-/// are contiguous and float64. "" if all agree; otherwise what differs.
-std::string check_gradient(const Fn& fn, const List& inputs, double tolerance);
-/// The same for the gradient of the gradient.
-std::string check_second_gradient(const Fn& fn, const List& inputs, double tolerance);
 /// Gradients of the floating results, weighted with given numbers, by the inputs that require one;
 /// zeros where nothing flows.
 List gradients(const List& results, const List& inputs, const List& weights, bool create_graph);

@@ -1,0 +1,217 @@
+// Mistakes about shapes, dimensions and indices.
+#include "tests/errors/error_cases.h"
+
+namespace tandem::errors {
+
+void add_shape_cases(std::vector<Case>& cases) {
+  const std::vector<Case> own = {
+      {"add of shapes that do not broadcast",
+       Kind::kShape,
+       [](Things& t) { t.x + t.y; },
+       {"add", "[2, 3]", "[4]", "The size of tensor a (3) must match the size of tensor b (4)"}},
+      {"mul of shapes that do not broadcast",
+       Kind::kShape,
+       [](Things& t) { mul(t.m, t.x); },
+       {"mul", "[3, 3]", "[2, 3]", "non-singleton dimension 0"}},
+      {"in place result too large",
+       Kind::kShape,
+       [](Things& t) {
+         t.y.view({1, 4}).add_(ones({3, 1}));
+       },
+       {"add_", "[1, 4]", "[3, 4]"}},
+      {"copy_ from a larger tensor",
+       Kind::kShape,
+       [](Things& t) {
+         t.y.copy_(ones({2, 4}));
+       },
+       {"copy", "[2, 4]", "[4]"}},
+      {"assignment to a row of another length",
+       Kind::kShape,
+       [](Things& t) { t.x[0] = t.y; },
+       {"copy", "[4]", "[3]"}},
+      {"view with too many elements",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.view({4, 2});
+       },
+       {"view", "[4, 2]", "6"}},
+      {"view with two open dimensions",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.view({-1, -1});
+       },
+       {"view", "only one dimension can be inferred", "[-1, -1]"}},
+      {"view with a negative size",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.view({-2, 3});
+       },
+       {"view", "-2", "[-2, 3]"}},
+      {"view that does not divide",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.view({4, -1});
+       },
+       {"view", "[4, -1]", "6"}},
+      {"view of a transposed tensor",
+       Kind::kShape,
+       [](Things& t) { t.x.t().view({6}); },
+       {"view", "not compatible", "[3, 2]", "[1, 3]", "reshape"}},
+      {"reshape of nothing with an open dimension",
+       Kind::kShape,
+       [](Things&) {
+         zeros({0, 3}).reshape({-1, 0});
+       },
+       {"reshape", "[-1, 0]", "0 elements"}},
+      {"permute with too few dimensions",
+       Kind::kShape,
+       [](Things& t) { t.x.permute({0}); },
+       {"permute", "2", "1"}},
+      {"permute with a dimension twice",
+       Kind::kError,
+       [](Things& t) {
+         t.x.permute({1, 1});
+       },
+       {"permute", "[1, 1]"}},
+      {"transpose of a dimension that is not there",
+       Kind::kIndex,
+       [](Things& t) { t.x.transpose(0, 2); },
+       {"transpose", "Dimension out of range", "[-2, 1]", "2"}},
+      {"size of a dimension that is not there",
+       Kind::kIndex,
+       [](Things& t) { t.x.size(-3); },
+       {"size", "[-2, 1]", "-3"}},
+      {"t of three dimensions",
+       Kind::kShape,
+       [](Things& t) { t.x.unsqueeze(0).t(); },
+       {"t()", "3D"}},
+      {"mT of a vector", Kind::kShape, [](Things& t) { t.y.mT(); }, {"mT", "1-D"}},
+      {"squeeze of a dimension that is not there",
+       Kind::kIndex,
+       [](Things& t) { t.x.squeeze(5); },
+       {"squeeze", "5"}},
+      {"unsqueeze too far",
+       Kind::kIndex,
+       [](Things& t) { t.x.unsqueeze(4); },
+       {"unsqueeze", "[-3, 2]", "4"}},
+      {"expand of a size that is not 1",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.expand({2, 6});
+       },
+       {"expand", "(6)", "(3)", "dimension 1", "[2, 6]"}},
+      {"expand to fewer dimensions",
+       Kind::kShape,
+       [](Things& t) { t.x.expand({3}); },
+       {"expand", "(1)", "(2)"}},
+      {"expand with an open leading dimension",
+       Kind::kShape,
+       [](Things& t) {
+         t.x.expand({-1, 2, 3});
+       },
+       {"expand", "-1", "leading"}},
+      {"narrow beyond the end",
+       Kind::kIndex,
+       [](Things& t) { t.y.narrow(0, 2, 3); },
+       {"narrow", "start (2)", "length (3)", "(4)"}},
+      {"narrow of negative length",
+       Kind::kIndex,
+       [](Things& t) { t.y.narrow(0, 0, -1); },
+       {"narrow", "-1"}},
+      {"narrow of a 0-d tensor",
+       Kind::kIndex,
+       [](Things& t) { t.y[0].narrow(0, 0, 1); },
+       {"narrow", "0-dim"}},
+      {"slice with a negative step",
+       Kind::kIndex,
+       [](Things& t) { t.y.slice(0, 0, 4, -1); },
+       {"slice", "positive", "-1"}},
+      {"slice of a 0-d tensor",
+       Kind::kIndex,
+       [](Things& t) { t.y[0].slice(); },
+       {"slice", "0-dim"}},
+      {"select beyond the end",
+       Kind::kIndex,
+       [](Things& t) { t.x.select(1, 3); },
+       {"select", "3", "[2, 3]", "dimension 1"}},
+      {"index beyond the end", Kind::kIndex, [](Things& t) { t.y[-5]; }, {"select", "-5", "[4]"}},
+      {"index of a 0-d tensor", Kind::kIndex, [](Things& t) { t.y[0][0]; }, {"0-dim"}},
+      {"zeros of negative size",
+       Kind::kShape,
+       [](Things&) {
+         zeros({2, -3});
+       },
+       {"-3", "[2, -3]"}},
+      {"empty with more elements than can be addressed",
+       Kind::kShape,
+       [](Things&) {
+         empty({INT64_C(1) << 40, INT64_C(1) << 40});
+       },
+       {"[1099511627776, 1099511627776]", "more elements"}},
+      {"more memory than there is",
+       Kind::kError,
+       [](Things&) { empty({INT64_C(1) << 46}, kDouble); },
+       {"memory", "562949953421312"}},
+      {"expand to more elements than can be addressed",
+       Kind::kShape,
+       [](Things& t) {
+         t.y.expand({INT64_C(1) << 40, INT64_C(1) << 40, 4});
+       },
+       {"more elements"}},
+      {"write into an expanded tensor",
+       Kind::kError,
+       [](Things& t) {
+         t.y.expand({2, 4}).add_(1);
+       },
+       {"add_", "single memory location", "clone()"}},
+      {"fill_ with a vector",
+       Kind::kShape,
+       [](Things& t) { t.x.fill_(t.y); },
+       {"fill_", "0-dimension", "1 dimension"}},
+      {"item of several elements",
+       Kind::kShape,
+       [](Things& t) { t.x.item(); },
+       {"item", "6 elements", "[2, 3]"}},
+      {"item of none",
+       Kind::kShape,
+       [](Things&) { zeros({0}).item<float>(); },
+       {"item", "0 elements"}},
+      {"truth of several elements",
+       Kind::kError,
+       [](Things& t) { t.x.is_nonzero(); },
+       {"Boolean value of Tensor with more than one value is ambiguous"}},
+      {"accessor with another number of dimensions",
+       Kind::kShape,
+       [](Things& t) { t.x.accessor<float, 3>(); },
+       {"accessor", "3", "2"}},
+      {"from_blob with strides missing",
+       Kind::kShape,
+       [](Things& t) {
+         from_blob(t.x.data_ptr(), {2, 3}, IntArrayRef{1}, kFloat);
+       },
+       {"from_blob", "2 sizes", "1 strides"}},
+      {"from_blob of null",
+       Kind::kError,
+       [](Things&) { from_blob(nullptr, {2}, kFloat); },
+       {"from_blob", "null", "[2]"}},
+      {"from_blob with negative strides",
+       Kind::kShape,
+       [](Things& t) { from_blob(t.x.data_ptr(), {2}, IntArrayRef{-1}, kFloat); },
+       {"from_blob", "negative", "[-1]"}},
+      {"from_blob of negative size",
+       Kind::kShape,
+       [](Things& t) { from_blob(t.x.data_ptr(), {-2}, kFloat); },
+       {"-2"}},
+      {"resize_ of a view",
+       Kind::kError,
+       [](Things& t) { t.x[0].resize_({7}); },
+       {"resize_", "view"}},
+      {"sum_to_size of something smaller",
+       Kind::kShape,
+       [](Things& t) { t.x.sum_to_size({4}); },
+       {"sum_to_size", "[2, 3]", "[4]"}},
+  };
+  cases.insert(cases.end(), own.begin(), own.end());
+}
+
+}  // namespace tandem::errors
