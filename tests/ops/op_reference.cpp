@@ -28,6 +28,14 @@ double digamma_reference(double x) {
          f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f / 132))));
 }
 
+double trigamma_reference(double x) {
+  double sum = 0;
+  for (; x < 20; ++x) sum += 1 / (x * x);
+  const double f = 1 / (x * x);
+  return sum + 1 / x + f / 2 +
+         f / x * (1.0 / 6 - f * (1.0 / 30 - f * (1.0 / 42 - f * (1.0 / 30 - f * 5.0 / 66))));
+}
+
 double floor_divide_reference(double x, double y) {
   if (y == 0) return x / y;
   const double mod = std::fmod(x, y);

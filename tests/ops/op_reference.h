@@ -9,6 +9,8 @@ namespace tandem::table {
 
 double erfinv_reference(double x);
 double digamma_reference(double x);
+/// The derivative of digamma.
+double trigamma_reference(double x);
 double floor_divide_reference(double x, double y);
 /// With the sign of the divisor.
 double remainder_reference(double x, double y);
