@@ -1,0 +1,154 @@
+#pragma once
+
+/// LibTorch's namespaces and macros for programs that use more than `torch::`. Those that only do
+/// need nothing but
+///
+///     #include <tandem/tandem.h>
+///     namespace torch = tandem;
+///
+/// This header is for the others: those that say at::, c10:: or TORCH_CHECK, or that open namespace
+/// torch themselves.
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tandem/tandem.h"
+
+namespace caffe2 {
+using namespace tandem;
+
+/// What LibTorch calls the dtype in some places.
+class TypeMeta {
+ public:
+  TypeMeta(tandem::DType t) : dtype_(t) {}
+  template <class T>
+  static TypeMeta Make() {
+    return tandem::detail::literal_dtype<T>();
+  }
+  operator tandem::DType() const { return dtype_; }
+  tandem::DType toScalarType() const { return dtype_; }
+
+ private:
+  tandem::DType dtype_;
+};
+
+}  // namespace caffe2
+
+namespace c10 {
+using namespace tandem;
+using caffe2::TypeMeta;
+template <class T>
+using optional = std::optional<T>;
+using std::get;
+using std::get_if;
+using std::holds_alternative;
+using std::make_optional;
+using std::nullopt;
+using std::nullopt_t;
+using std::variant;
+using std::visit;
+
+inline DType typeMetaToScalarType(DType t) { return t; }
+inline TypeMeta scalarTypeToTypeMeta(DType t) { return t; }
+
+template <class T>
+class IntegerRange {
+ public:
+  struct Iterator {
+    using difference_type = std::ptrdiff_t;
+    using value_type = T;
+    using iterator_category = std::input_iterator_tag;
+    T value;
+    T operator*() const { return value; }
+    Iterator& operator++() {
+      ++value;
+      return *this;
+    }
+    bool operator==(const Iterator& o) const = default;
+  };
+  IntegerRange(T begin, T end) : begin_{begin}, end_{begin < end ? end : begin} {}
+  Iterator begin() const { return begin_; }
+  Iterator end() const { return end_; }
+
+ private:
+  Iterator begin_, end_;
+};
+/// The integers from 0, or from `from`, up to but not including `to`.
+template <class T>
+IntegerRange<T> irange(T to) {
+  return {T{0}, to};
+}
+template <class A, class T>
+IntegerRange<T> irange(A from, T to) {
+  return {static_cast<T>(from), to};
+}
+
+template <class List>
+std::string Join(const std::string& between, const List& list) {
+  std::string text;
+  bool first = true;
+  for (const auto& item : list) {
+    if (!first) text += between;
+    first = false;
+    text += str(item);
+  }
+  return text;
+}
+
+}  // namespace c10
+
+namespace at {
+using namespace tandem;
+using c10::make_optional;
+using c10::nullopt;
+using c10::optional;
+using c10::scalarTypeToTypeMeta;
+using c10::typeMetaToScalarType;
+namespace native {
+inline bool is_nonzero(const Tensor& t) { return t.is_nonzero(); }
+}  // namespace native
+}  // namespace at
+
+namespace torch {
+using namespace tandem;
+using c10::make_optional;
+using c10::nullopt;
+using c10::optional;
+using c10::scalarTypeToTypeMeta;
+using c10::typeMetaToScalarType;
+using std::make_unique;
+
+template <bool... Values>
+struct all_of : std::bool_constant<(Values && ...)> {};
+template <bool... Values>
+struct any_of : std::bool_constant<(Values || ...)> {};
+template <bool Condition, class T = void>
+using enable_if_t = std::enable_if_t<Condition, T>;
+/// Calls the function with each of the arguments, one after the other.
+template <class F, class... Ts>
+void apply(F function, Ts&&... ts) {
+  (function(std::forward<Ts>(ts)), ...);
+}
+namespace detail {
+using namespace tandem::detail;
+template <class... Ts>
+constexpr bool check_not_lvalue_references() {
+  return (!std::is_lvalue_reference_v<Ts> && ...);
+}
+}  // namespace detail
+}  // namespace torch
+
+#define TORCH_CHECK(condition, ...) TANDEM_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_INDEX(condition, ...) TANDEM_CHECK_INDEX(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_TYPE(condition, ...) TANDEM_CHECK_TYPE(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_VALUE(condition, ...) \
+  TANDEM_CHECK_AS(::tandem::ValueError, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
+  TANDEM_CHECK_AS(::tandem::NotImplementedError, condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(condition, ...) TANDEM_ASSERT(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WARN(...) TANDEM_WARN(__VA_ARGS__)
+#define TORCH_WARN_ONCE(...) TANDEM_WARN_ONCE(__VA_ARGS__)
+#define AT_ERROR(...) TANDEM_CHECK(false, __VA_ARGS__)
+#define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
