@@ -1,6 +1,14 @@
 #pragma once
 
-/// Everything. Programs that want to compile faster include the headers that they need.
+/// Everything. Programs that want to compile faster include the headers that they need. Those written
+/// for LibTorch need one more line:
+///
+///     #include <tandem/tandem.h>
+///     namespace torch = tandem;
+
+// As with LibTorch's, programs that include this header print tensors without asking for more.
+#include <iostream>
+
 #include "tandem/autograd/autograd.h"
 #include "tandem/autograd/checkpoint.h"
 #include "tandem/autograd/function.h"
