@@ -14,7 +14,7 @@ namespace {
 // start.
 class LineWalk {
  public:
-  LineWalk(const Array& in, int64_t dim, const Array* values, const Array* indices) : in_(in) {
+  LineWalk(const Array& in, int64_t dim, const Array* values, const Array* indices) {
     for (int d = 0; d < in.ndim; ++d) {
       if (d == dim) continue;
       sizes_.push_back(in.sizes[d]);
@@ -38,7 +38,6 @@ class LineWalk {
   int64_t lines = 1, length = 1, step = 0, value_step = 0, index_step = 0;
 
  private:
-  const Array& in_;
   Dims sizes_, in_strides_, value_strides_, index_strides_;
 };
 
