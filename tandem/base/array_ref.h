@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <ostream>
+#include <type_traits>
 #include <vector>
 
 #include "tandem/base/error.h"
@@ -74,5 +76,33 @@ class ArrayRef {
 };
 
 using IntArrayRef = ArrayRef<int64_t>;
+
+/// An ArrayRef or nothing. Unlike std::optional<ArrayRef> it is made from braces and single elements
+/// too: x.sum({0, 1}), x.sum(0).
+template <class T>
+class OptionalArrayRef {
+ public:
+  constexpr OptionalArrayRef() = default;
+  constexpr OptionalArrayRef(std::nullopt_t) {}
+  constexpr OptionalArrayRef(ArrayRef<T> a) : value_(a), has_(true) {}
+  constexpr OptionalArrayRef(const T& one) : value_(one), has_(true) {}
+  constexpr OptionalArrayRef(std::initializer_list<T> l) : value_(l), has_(true) {}
+  template <class C>
+    requires(std::is_convertible_v<const C&, ArrayRef<T>> &&
+             !std::is_convertible_v<const C&, const T&>)
+  OptionalArrayRef(const C& c) : value_(c), has_(true) {}
+  OptionalArrayRef(const std::optional<ArrayRef<T>>& o) : value_(o.value_or(ArrayRef<T>())), has_(o) {}
+
+  constexpr bool has_value() const { return has_; }
+  constexpr explicit operator bool() const { return has_; }
+  constexpr const ArrayRef<T>& value() const { return value_; }
+  constexpr const ArrayRef<T>& operator*() const { return value_; }
+  constexpr const ArrayRef<T>* operator->() const { return &value_; }
+
+ private:
+  ArrayRef<T> value_;
+  bool has_ = false;
+};
+using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tandem/core/accessor.h"
+#include "tandem/core/generator.h"
 #include "tandem/core/mode.h"
 #include "tandem/core/scalar.h"
 #include "tandem/core/tensor_impl.h"
@@ -18,9 +19,7 @@
 namespace tandem {
 
 class Tensor;
-class Generator;
 using TensorList = ArrayRef<Tensor>;
-using OptionalIntArrayRef = std::optional<IntArrayRef>;
 using variable_list = std::vector<Tensor>;
 
 namespace indexing {
@@ -585,7 +584,95 @@ class Tensor {
   Tensor hardshrink(const Scalar& lambda = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
-  // -- reductions, scans, sorting (ops/reduction.cpp, scan.cpp, sort.cpp) -----------------------
+  // -- reductions (ops/reduction*.cpp) ----------------------------------------------------------
+  Tensor sum(std::optional<DType> dtype = std::nullopt) const;
+  Tensor sum(OptionalIntArrayRef dim, bool keepdim = false,
+             std::optional<DType> dtype = std::nullopt) const;
+  Tensor nansum(OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
+                std::optional<DType> dtype = std::nullopt) const;
+  Tensor mean(std::optional<DType> dtype = std::nullopt) const;
+  Tensor mean(OptionalIntArrayRef dim, bool keepdim = false,
+              std::optional<DType> dtype = std::nullopt) const;
+  Tensor nanmean(OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
+                 std::optional<DType> dtype = std::nullopt) const;
+  Tensor prod(std::optional<DType> dtype = std::nullopt) const;
+  Tensor prod(int64_t dim, bool keepdim = false, std::optional<DType> dtype = std::nullopt) const;
+  Tensor any() const;
+  Tensor any(int64_t dim, bool keepdim = false) const;
+  Tensor all() const;
+  Tensor all(int64_t dim, bool keepdim = false) const;
+  Tensor count_nonzero(IntArrayRef dim) const;
+  Tensor count_nonzero(int64_t dim) const;
+  Tensor count_nonzero(std::optional<int64_t> dim = std::nullopt) const;
+  Tensor max() const;
+  std::tuple<Tensor, Tensor> max(int64_t dim, bool keepdim = false) const;
+  Tensor max(const Tensor& o) const;
+  Tensor min() const;
+  std::tuple<Tensor, Tensor> min(int64_t dim, bool keepdim = false) const;
+  Tensor min(const Tensor& o) const;
+  Tensor amax(IntArrayRef dim = {}, bool keepdim = false) const;
+  Tensor amin(IntArrayRef dim = {}, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> aminmax(std::optional<int64_t> dim = std::nullopt,
+                                     bool keepdim = false) const;
+  Tensor argmax(std::optional<int64_t> dim = std::nullopt, bool keepdim = false) const;
+  Tensor argmin(std::optional<int64_t> dim = std::nullopt, bool keepdim = false) const;
+  Tensor var(bool unbiased) const;
+  Tensor var(OptionalIntArrayRef dim, bool unbiased, bool keepdim = false) const;
+  Tensor var(OptionalIntArrayRef dim = std::nullopt,
+             std::optional<int64_t> correction = std::nullopt, bool keepdim = false) const;
+  Tensor std(bool unbiased) const;
+  Tensor std(OptionalIntArrayRef dim, bool unbiased, bool keepdim = false) const;
+  Tensor std(OptionalIntArrayRef dim = std::nullopt,
+             std::optional<int64_t> correction = std::nullopt, bool keepdim = false) const;
+  Tensor norm(const Scalar& p = 2) const;
+  Tensor norm(const std::optional<Scalar>& p, DType dtype) const;
+  Tensor norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim = false) const;
+  Tensor norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim, DType dtype) const;
+  Tensor logsumexp(IntArrayRef dim, bool keepdim = false) const;
+  Tensor softmax(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  Tensor log_softmax(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  Tensor dist(const Tensor& o, const Scalar& p = 2) const;
+  Tensor diff(int64_t n = 1, int64_t dim = -1, const std::optional<Tensor>& prepend = std::nullopt,
+              const std::optional<Tensor>& append = std::nullopt) const;
+  Tensor cov(int64_t correction = 1, const std::optional<Tensor>& fweights = std::nullopt,
+             const std::optional<Tensor>& aweights = std::nullopt) const;
+  Tensor corrcoef() const;
+
+  // -- scans (ops/scan.cpp) ---------------------------------------------------------------------
+  Tensor cumsum(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  Tensor& cumsum_(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  Tensor cumprod(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  Tensor& cumprod_(int64_t dim, std::optional<DType> dtype = std::nullopt) const;
+  std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(int64_t dim) const;
+  Tensor logcumsumexp(int64_t dim) const;
+
+  // -- sorting (ops/sort*.cpp) ------------------------------------------------------------------
+  std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> sort(std::optional<bool> stable, int64_t dim = -1,
+                                  bool descending = false) const;
+  Tensor argsort(int64_t dim = -1, bool descending = false) const;
+  Tensor argsort(bool stable, int64_t dim = -1, bool descending = false) const;
+  Tensor msort() const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true,
+                                  bool sorted = true) const;
+  std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false) const;
+  Tensor median() const;
+  std::tuple<Tensor, Tensor> median(int64_t dim, bool keepdim = false) const;
+  Tensor nanmedian() const;
+  std::tuple<Tensor, Tensor> nanmedian(int64_t dim, bool keepdim = false) const;
+  std::tuple<Tensor, Tensor> mode(int64_t dim = -1, bool keepdim = false) const;
+  Tensor quantile(const Tensor& q, std::optional<int64_t> dim = std::nullopt, bool keepdim = false,
+                  const std::string& interpolation = "linear") const;
+  Tensor quantile(double q, std::optional<int64_t> dim = std::nullopt, bool keepdim = false,
+                  const std::string& interpolation = "linear") const;
+  Tensor nanquantile(const Tensor& q, std::optional<int64_t> dim = std::nullopt,
+                     bool keepdim = false, const std::string& interpolation = "linear") const;
+  Tensor nanquantile(double q, std::optional<int64_t> dim = std::nullopt, bool keepdim = false,
+                     const std::string& interpolation = "linear") const;
+  Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
+  Tensor bincount(const std::optional<Tensor>& weights = std::nullopt,
+                  int64_t minlength = 0) const;
 
   // -- indexing, gather and scatter (ops/indexing.cpp, gather.cpp) ------------------------------
   /// x[2]: one slice of the first dimension, a view.
@@ -623,6 +710,27 @@ class Tensor {
                   const Scalar& alpha = 1) const;
 
   // -- random (ops/random.cpp) ------------------------------------------------------------------
+  Tensor& uniform_(double from = 0, double to = 1,
+                   std::optional<Generator> generator = std::nullopt) const;
+  Tensor& normal_(double mean = 0, double std = 1,
+                  std::optional<Generator> generator = std::nullopt) const;
+  Tensor& random_(int64_t from, std::optional<int64_t> to,
+                  std::optional<Generator> generator = std::nullopt) const;
+  Tensor& random_(int64_t to, std::optional<Generator> generator = std::nullopt) const;
+  Tensor& random_(std::optional<Generator> generator = std::nullopt) const;
+  Tensor& bernoulli_(double p = 0.5, std::optional<Generator> generator = std::nullopt) const;
+  Tensor& bernoulli_(const Tensor& p, std::optional<Generator> generator = std::nullopt) const;
+  Tensor& exponential_(double lambd = 1,
+                       std::optional<Generator> generator = std::nullopt) const;
+  Tensor& geometric_(double p, std::optional<Generator> generator = std::nullopt) const;
+  Tensor& cauchy_(double median = 0, double sigma = 1,
+                  std::optional<Generator> generator = std::nullopt) const;
+  Tensor& log_normal_(double mean = 1, double std = 2,
+                      std::optional<Generator> generator = std::nullopt) const;
+  Tensor bernoulli(std::optional<Generator> generator = std::nullopt) const;
+  Tensor bernoulli(double p, std::optional<Generator> generator = std::nullopt) const;
+  Tensor multinomial(int64_t num_samples, bool replacement = false,
+                     std::optional<Generator> generator = std::nullopt) const;
 
  private:
   TensorImpl& checked() const {

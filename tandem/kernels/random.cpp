@@ -171,6 +171,12 @@ void fill_integers(const Array& out, uint64_t seed, uint64_t counter, int64_t lo
 }
 
 void fill_bernoulli(const Array& out, uint64_t seed, uint64_t counter, const Array& p) {
+  for (int64_t i = 0; i < p.numel; ++i) {
+    double chance;
+    load(p.dtype, at(p, offset_of(p, i)), 1, 1, &chance);
+    TANDEM_CHECK_AS(ValueError, chance >= 0 && chance <= 1,
+                    "bernoulli: expects probabilities in [0, 1], but got ", chance);
+  }
   // The numbers are those of fill_random; each is compared with its own probability.
   parallel_for(0, ceil_div(out.numel, kChunk), 8, [&](int64_t begin, int64_t end) {
     alignas(64) uint32_t words[kChunk];

@@ -33,7 +33,8 @@ void fill_random(RandomFn fn, const Array& out, uint64_t seed, uint64_t counter,
                  double b);
 /// Whole numbers low + [0, range); range 0 stands for 2^64.
 void fill_integers(const Array& out, uint64_t seed, uint64_t counter, int64_t low, uint64_t range);
-/// out[i] = 1 with probability p[i]; p is a float array of out's shape.
+/// out[i] = 1 with probability p[i]; p is a float array of out's shape. Probabilities outside [0,
+/// 1] are a ValueError.
 void fill_bernoulli(const Array& out, uint64_t seed, uint64_t counter, const Array& p);
 /// A random order of the numbers 0 .. out.numel - 1.
 void fill_permutation(const Array& out, uint64_t seed, uint64_t counter);

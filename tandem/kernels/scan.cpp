@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tandem/kernels/reduce_plan.h"
 
@@ -50,7 +51,7 @@ constexpr int64_t kTile = 256;
 
 // The dimensions other than the scanned one. `extra` are the strides of the indices.
 struct Lines {
-  Lines(const Array& in, int64_t dim, const Array& out, const Array* indices) {
+  Lines(const Array& in, int64_t dim, const Array& out, const Array* indices, bool reverse) {
     for (int d = 0; d < in.ndim; ++d) {
       if (d == dim || in.sizes[d] == 1) continue;
       sizes.push_back(in.sizes[d]);
@@ -63,11 +64,20 @@ struct Lines {
     in_step = in.ndim == 0 ? 0 : in.strides[dim];
     out_step = in.ndim == 0 ? 0 : out.strides[dim];
     index_step = in.ndim == 0 || !indices ? 0 : indices->strides[dim];
+    if (reverse) {
+      // From the last element backwards.
+      for (auto [base, step] : {std::pair(&in_base, &in_step), std::pair(&out_base, &out_step),
+                                std::pair(&index_base, &index_step)}) {
+        *base = (length - 1) * *step;
+        *step = -*step;
+      }
+    }
     // Neighbouring lines lie nearer in memory than neighbouring elements of a line.
-    across = !sizes.empty() && in_strides.back() < in_step;
+    across = !sizes.empty() && in_strides.back() < std::abs(in_step);
   }
   Dims sizes, in_strides, out_strides, index_strides;
   int64_t count = 1, length, in_step, out_step, index_step;
+  int64_t in_base = 0, out_base = 0, index_base = 0;
   bool across;
 };
 
@@ -88,9 +98,12 @@ void for_lines(const Lines& lines, const F& fn) {
           walk.seek(u / tiles);
           const int64_t first = u % tiles * kTile;
           const int64_t width = lines.across ? std::min(kTile, last - first) : 1;
-          fn(walk.offset[0] + first * (lines.across ? lines.in_strides.back() : 0),
-             walk.offset[1] + first * (lines.across ? lines.out_strides.back() : 0),
-             walk.offset[2] + first * (lines.across ? lines.index_strides.back() : 0), width);
+          fn(lines.in_base + walk.offset[0] + first * (lines.across ? lines.in_strides.back() : 0),
+             lines.out_base + walk.offset[1] +
+                 first * (lines.across ? lines.out_strides.back() : 0),
+             lines.index_base + walk.offset[2] +
+                 first * (lines.across ? lines.index_strides.back() : 0),
+             width);
         }
       });
 }
@@ -170,9 +183,10 @@ void run_extreme(const Array& in, const Array& out, const Array* indices, const 
 
 }  // namespace
 
-void scan(ScanFn fn, const Array& in, int64_t dim, const Array& out, const Array* indices) {
+void scan(ScanFn fn, const Array& in, int64_t dim, const Array& out, const Array* indices,
+          bool reverse) {
   if (in.numel == 0) return;
-  const Lines lines(in, dim, out, indices);
+  const Lines lines(in, dim, out, indices, reverse);
   const bool whole = !is_floating(out.dtype);
   switch (fn) {
     case ScanFn::Sum:
@@ -189,6 +203,37 @@ void scan(ScanFn fn, const Array& in, int64_t dim, const Array& out, const Array
         run_extreme<C>(in, out, indices, lines, fn == ScanFn::Min);
       });
   }
+}
+
+void recurrence(const Array& a, const Array& b, int64_t dim, bool reverse, const Array& out) {
+  if (a.numel == 0) return;
+  // The third array of the walk is b.
+  const Lines lines(a, dim, out, &b, reverse);
+  for_lines(lines, [&](int64_t from, int64_t to, int64_t added, int64_t width) {
+    double x[kTile], y[kTile], acc[kTile];
+    if (!lines.across) {
+      double last = 0;
+      for (int64_t i = 0; i < lines.length; i += kTile) {
+        const int64_t n = std::min(kTile, lines.length - i);
+        load(a.dtype, at(a, from + i * lines.in_step), lines.in_step, n, x);
+        load(b.dtype, at(b, added + i * lines.index_step), lines.index_step, n, y);
+        for (int64_t k = 0; k < n; ++k) {
+          // What comes before the first counts as 0, whatever it is multiplied by.
+          last = i + k == 0 ? y[k] : y[k] + x[k] * last;
+          acc[k] = last;
+        }
+        store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_step, n, acc);
+      }
+      return;
+    }
+    for (int64_t i = 0; i < lines.length; ++i) {
+      load(a.dtype, at(a, from + i * lines.in_step), lines.in_strides.back(), width, x);
+      load(b.dtype, at(b, added + i * lines.index_step), lines.index_strides.back(), width, y);
+      for (int64_t k = 0; k < width; ++k) acc[k] = i == 0 ? y[k] : y[k] + x[k] * acc[k];
+      store(out.dtype, at_mutable(out, to + i * lines.out_step), lines.out_strides.back(), width,
+            acc);
+    }
+  });
 }
 
 }  // namespace tandem::kernels

@@ -103,6 +103,43 @@ TEST(Scan, InPlaceEmptyAndZeroDimensional) {
   EXPECT_EQ(where.get_int(0), 0);
 }
 
+TEST(Scan, FromTheEnd) {
+  for (Layout layout : kLayouts)
+    for (size_t dim : {size_t{0}, size_t{1}}) {
+      const std::vector<int64_t> sizes = {300, 7};
+      Block in(sizes, kDouble, layout, [](int64_t i) { return static_cast<double>(i % 11); });
+      Block sum(sizes, kDouble, layout), top(sizes, kDouble), where(sizes, kLong);
+      const Array ix = where.array();
+      const int64_t d = static_cast<int64_t>(dim);
+      kernels::scan(ScanFn::Sum, in.array(), d, sum.array(), nullptr, true);
+      const int64_t step = dim == 0 ? 7 : 1;
+      for (int64_t i = in.numel(); i-- > 0;) {
+        const bool last = i / step % sizes[dim] == sizes[dim] - 1;
+        ASSERT_EQ(sum.get(i), in.get(i) + (last ? 0 : sum.get(i + step)));
+      }
+    }
+}
+
+TEST(Scan, Recurrence) {
+  for (Layout layout : kLayouts)
+    for (size_t dim : {size_t{0}, size_t{1}})
+      for (bool reverse : {false, true}) {
+        const std::vector<int64_t> sizes = {300, 7};
+        Block a(sizes, kDouble, layout, [](int64_t i) { return static_cast<double>(i % 3) / 2; });
+        Block b(sizes, kDouble, Layout::Contiguous,
+                [](int64_t i) { return static_cast<double>(i % 5); });
+        Block out(sizes, kDouble, layout);
+        kernels::recurrence(a.array(), b.array(), static_cast<int64_t>(dim), reverse, out.array());
+        const int64_t step = dim == 0 ? 7 : 1, n = sizes[dim];
+        for (int64_t i = 0; i < a.numel(); ++i) {
+          const int64_t at = i / step % n;
+          const bool first = at == (reverse ? n - 1 : 0);
+          const double before = first ? 0 : out.get(reverse ? i + step : i - step);
+          ASSERT_EQ(out.get(i), b.get(i) + a.get(i) * before);
+        }
+      }
+}
+
 TEST(Scan, ThreadsDoNotChangeABit) {
   Block in({200, 300}, kFloat, Layout::Contiguous,
            [](int64_t i) { return std::sin(static_cast<double>(i)); });
