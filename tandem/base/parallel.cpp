@@ -49,14 +49,20 @@ int get_num_threads() {
 void set_num_threads(int n) {
   TANDEM_CHECK(n > 0, "set_num_threads: expected a positive number of threads, got ", n);
   g_threads.store(n, std::memory_order_relaxed);
-  adopt_num_threads();
+#ifndef TANDEM_THREAD_SANITIZER
+  omp_set_num_threads(n);
+#endif
 }
 
-void adopt_num_threads() {
-#ifndef TANDEM_THREAD_SANITIZER
-  const int wanted = get_num_threads();
-  if (omp_get_max_threads() != wanted) omp_set_num_threads(wanted);
+LibraryThreads::LibraryThreads() : LibraryThreads(t_inside ? 1 : get_num_threads()) {}
+LibraryThreads::LibraryThreads(int n) : before_(omp_get_max_threads()) {
+#ifdef TANDEM_THREAD_SANITIZER
+  n = 1;
 #endif
+  if (n != before_) omp_set_num_threads(n);
+}
+LibraryThreads::~LibraryThreads() {
+  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
 }
 
 int get_num_interop_threads() { return 1; }

@@ -168,7 +168,7 @@ bool dnnl_product(const GemmArgs<float>& g) {
   int64_t lda, ldb;
   if (!dnnl_layout(g.m, g.k, g.a_row, g.a_col, &ta, &lda)) return false;
   if (!dnnl_layout(g.k, g.n, g.b_row, g.b_col, &tb, &ldb)) return false;
-  adopt_num_threads();
+  const LibraryThreads threads;
   const dnnl_status_t status = dnnl_sgemm(ta, tb, g.m, g.n, g.k, g.alpha, g.a, lda, g.b, ldb,
                                           g.beta, g.c, std::max(g.ldc, g.n));
   TANDEM_ASSERT(status == dnnl_success, "dnnl_sgemm returned ", static_cast<int>(status));
