@@ -109,10 +109,62 @@ using c10::typeMetaToScalarType;
 namespace native {
 inline bool is_nonzero(const Tensor& t) { return t.is_nonzero(); }
 }  // namespace native
+
+/// LibTorch's old way to switch autograd off.
+class AutoNonVariableTypeMode {
+ public:
+  explicit AutoNonVariableTypeMode(bool enabled = true)
+      : mode_(!enabled && GradMode::is_enabled()) {
+    TANDEM_WARN_ONCE(
+        "AutoNonVariableTypeMode is deprecated: use InferenceMode for inference, or NoGradGuard "
+        "where "
+        "gradients are wanted again later.");
+  }
+
+ private:
+  AutoGradMode mode_;
+};
+
+/// The forms with a result to write into.
+template <class F>
+Tensor& write_out(const char* name, Tensor& out, const Tensor& x, const Tensor& y, F compute) {
+  TANDEM_CHECK(
+      !GradMode::is_enabled() || !(out.requires_grad() || x.requires_grad() || y.requires_grad()),
+      name,
+      "(): functions with out=... arguments don't support automatic differentiation, but one of "
+      "the arguments requires grad.");
+  const Tensor result = compute(x, y);
+  if (!(out.sizes() == result.sizes())) out.resize_(result.sizes());
+  return out.copy_(result);
+}
+inline Tensor& add_out(Tensor& out, const Tensor& x, const Tensor& y, const Scalar& alpha = 1) {
+  return write_out("add", out, x, y, [&](auto& a, auto& b) { return tandem::add(a, b, alpha); });
+}
+inline Tensor& sub_out(Tensor& out, const Tensor& x, const Tensor& y, const Scalar& alpha = 1) {
+  return write_out("sub", out, x, y, [&](auto& a, auto& b) { return tandem::sub(a, b, alpha); });
+}
+inline Tensor& mul_out(Tensor& out, const Tensor& x, const Tensor& y) {
+  return write_out("mul", out, x, y, [](auto& a, auto& b) { return tandem::mul(a, b); });
+}
+inline Tensor& div_out(Tensor& out, const Tensor& x, const Tensor& y) {
+  return write_out("div", out, x, y, [](auto& a, auto& b) { return tandem::div(a, b); });
+}
+inline Tensor& mm_out(Tensor& out, const Tensor& x, const Tensor& y) {
+  return write_out("mm", out, x, y, [](auto& a, auto& b) { return tandem::mm(a, b); });
+}
+inline Tensor& matmul_out(Tensor& out, const Tensor& x, const Tensor& y) {
+  return write_out("matmul", out, x, y, [](auto& a, auto& b) { return tandem::matmul(a, b); });
+}
 }  // namespace at
 
 namespace torch {
 using namespace tandem;
+using at::add_out;
+using at::div_out;
+using at::matmul_out;
+using at::mm_out;
+using at::mul_out;
+using at::sub_out;
 using c10::make_optional;
 using c10::nullopt;
 using c10::optional;

@@ -54,8 +54,21 @@ Tensor behind_identity(const Tensor& t) {
   return Tensor(std::move(copy));
 }
 
+// The default generator goes on from `state` in its scope, and afterwards from where it was.
+class RandomScope {
+ public:
+  explicit RandomScope(const Tensor& state) : before_(get_rng_state()) { set_rng_state(state); }
+  ~RandomScope() { set_rng_state(before_); }
+  RandomScope(const RandomScope&) = delete;
+  RandomScope& operator=(const RandomScope&) = delete;
+
+ private:
+  Tensor before_;
+};
+
 struct Recompute final : CustomBackward {
   TensorFunction fn;
+  Tensor random;  // the state of the default generator before forward
   variable_list inputs;
   std::vector<uint32_t> versions;  // of the inputs
   bool released = false;
@@ -66,6 +79,7 @@ struct Recompute final : CustomBackward {
     released = true;
     fn = nullptr;
     inputs.clear();
+    random.reset();
   }
 
   std::vector<Tensor> run(const Node& node, std::vector<Tensor> grads,
@@ -120,6 +134,7 @@ struct Recompute final : CustomBackward {
       args.push_back(!wants ? t : create_graph ? behind_identity(t) : fresh_leaf(t));
     }
     AutoGradMode with_grad(true);
+    RandomScope same_numbers(random);
     return fn(args);
   }
 };
@@ -169,6 +184,8 @@ variable_list checkpoint(const TensorFunction& fn, const variable_list& inputs) 
     recompute->versions.push_back(t.defined() ? t.impl()->version() : 0);
     args.push_back(t.defined() && t.requires_grad() ? fresh_leaf(t) : t);
   }
+
+  recompute->random = get_rng_state();
 
   variable_list outputs;
   std::vector<Edge> captured;

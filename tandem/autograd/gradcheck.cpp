@@ -93,7 +93,7 @@ class Check {
  private:
   // The values of output o when input i has been moved.
   std::vector<double> run_moved(size_t o, size_t i, int64_t element, double by, double* moved) {
-    AutoGradMode no_grad(false);
+    AutoGradMode with_grad(true);  // the function may differentiate on its own
     Moved scope(inputs_[i], element, by);
     *moved = scope.by();
     const variable_list outputs = fn_(inputs_);
