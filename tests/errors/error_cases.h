@@ -45,5 +45,6 @@ const std::vector<Case>& all_cases();
 void add_shape_cases(std::vector<Case>& cases);
 void add_type_cases(std::vector<Case>& cases);
 void add_autograd_cases(std::vector<Case>& cases);
+void add_op_cases(std::vector<Case>& cases);
 
 }  // namespace tandem::errors

@@ -21,6 +21,7 @@ const std::vector<Case>& all_cases() {
     add_shape_cases(c);
     add_type_cases(c);
     add_autograd_cases(c);
+    add_op_cases(c);
     return c;
   }();
   return cases;

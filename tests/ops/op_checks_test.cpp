@@ -110,7 +110,7 @@ TEST_P(OpTable, ResultsHaveTheRightDType) {
 }
 
 TEST_P(OpTable, SixteenBitFloatsAreRoundedFloat32) {
-  if (row().unwritten || row().random) return;
+  if (row().unwritten || row().random || row().tolerance16 < 0) return;
   for_samples(
       [&](const Sample& s, DType t) {
         const ValuesList values = make_values(row(), s, t);
@@ -283,6 +283,10 @@ TEST_P(OpTable, InPlaceEqualsOutOfPlace) {
   for_samples([&](const Sample& s, DType t) {
     const InPlace inplace = inplace_of(row(), s);
     if (!inplace) return;
+    const auto seeded = [&](List& a) {
+      if (row().random) manual_seed(7);
+      inplace(a);
+    };
     const Tensor wanted = run(row(), s, make_inputs(row(), s, t)).at(0);
     for (Layout l : {Layout::kContiguous, Layout::kStrided, Layout::kTransposed}) {
       List a = make_inputs(row(), s, t);
@@ -292,12 +296,12 @@ TEST_P(OpTable, InPlaceEqualsOutOfPlace) {
       const int64_t version = self._version();
       const bool fits = wanted.sizes() == self.sizes() && can_cast(wanted.dtype(), self.dtype());
       if (!fits) {
-        EXPECT_THROW(inplace(a), Error)
+        EXPECT_THROW(seeded(a), Error)
             << "a result of " << wanted.type_of() << " was written into " << self.type_of();
         EXPECT_EQ(bytes_of(self), before) << "a refused call left something behind";
         continue;
       }
-      inplace(a);
+      seeded(a);
       EXPECT_TRUE(a[0].is_same(self));
       EXPECT_EQ(self._version(), version + 1);
       Tensor converted = make_tensor(read(wanted), self.dtype());
@@ -324,6 +328,7 @@ TEST_P(OpTable, InPlaceGradientEqualsOutOfPlace) {
 
         List a = inputs;
         a[0] = inputs[0].clone();
+        if (row().random) manual_seed(7);
         inplace(a);
         EXPECT_TRUE(all_bytes(gradients({a[0]}, inputs, weights, false)) == expected)
             << describe(gradients({a[0]}, inputs, weights, false)) << " instead of"
@@ -334,6 +339,7 @@ TEST_P(OpTable, InPlaceGradientEqualsOutOfPlace) {
         List b = inputs;
         const Tensor base = inputs[0].unsqueeze(0).expand(two).clone();
         b[0] = base.select(0, 1);
+        if (row().random) manual_seed(7);
         inplace(b);
         EXPECT_TRUE(bytes_of(base.select(0, 1)) == bytes_of(plain[0]));
         EXPECT_TRUE(bytes_of(base.select(0, 0)) == bytes_of(inputs[0]));

@@ -80,8 +80,11 @@ const std::vector<Row>& all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> r;
     add_pointwise_rows(r);
+    add_reduce_rows(r);
     add_view_rows(r);
     add_misc_rows(r);
+    add_creation_rows(r);
+    add_softmax_rows(r);
     add_matmul_rows(r);
     for (Row& row : r) derive(row);
     return r;

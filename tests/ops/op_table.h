@@ -143,7 +143,9 @@ struct Row {
   bool refuses_others = true;    // False: other dtypes than `dtypes` are not looked at
   double tolerance64 = 1e-12;    // relative, against the reference
   double tolerance32 = 4e-6;
-  double tolerance16 = 0;       // 0: float16 results are the rounded float32 results, bit for bit
+  // 0: float16 results are the rounded float32 results, bit for bit; negative: they are not
+  // compared.
+  double tolerance16 = 0;
   double tolerance_layout = 0;  // 0: non-contiguous inputs give the same bits
   double grad_tolerance = 1e-5;
 };
@@ -165,6 +167,8 @@ void add_linalg_rows(std::vector<Row>& rows);
 void add_view_rows(std::vector<Row>& rows);
 void add_index_rows(std::vector<Row>& rows);
 void add_misc_rows(std::vector<Row>& rows);
+void add_creation_rows(std::vector<Row>& rows);
+void add_softmax_rows(std::vector<Row>& rows);
 
 // -- references -------------------------------------------------------------------------------
 
@@ -217,8 +221,10 @@ std::string describe(const List& tensors);
 
 }  // namespace tandem::table
 
-#define FN(...) \
-  [](const ::tandem::table::List& a) -> ::tandem::table::List { return {__VA_ARGS__}; }
+#define FN(...)                                                                  \
+  []([[maybe_unused]] const ::tandem::table::List& a) -> ::tandem::table::List { \
+    return {__VA_ARGS__};                                                        \
+  }
 #define FN1(f) FN(f(a[0]))
 #define FN2(f) FN(f(a[0], a[1]))
 #define FN3(f) FN(f(a[0], a[1], a[2]))
