@@ -108,8 +108,7 @@ TEST(Scan, FromTheEnd) {
     for (size_t dim : {size_t{0}, size_t{1}}) {
       const std::vector<int64_t> sizes = {300, 7};
       Block in(sizes, kDouble, layout, [](int64_t i) { return static_cast<double>(i % 11); });
-      Block sum(sizes, kDouble, layout), top(sizes, kDouble), where(sizes, kLong);
-      const Array ix = where.array();
+      Block sum(sizes, kDouble, layout);
       const int64_t d = static_cast<int64_t>(dim);
       kernels::scan(ScanFn::Sum, in.array(), d, sum.array(), nullptr, true);
       const int64_t step = dim == 0 ? 7 : 1;
