@@ -101,6 +101,9 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
   uint32_t mask = 0;
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].impl->wants_grad()) mask |= op.saves.for_input(static_cast<int>(i));
+  // Ops with any number of inputs name them all.
+  if (in.size() < Saves::kMaxInputs)
+    mask &= ~((Saves::in(Saves::kMaxInputs)-1) & ~(Saves::in(in.size()) - 1));
   NodePtr node = Node::make(op, in.size(), op.outputs, mask, attrs);
   int slot = 0;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -258,7 +261,9 @@ void move_kept_grad(const Edge& before, TensorImpl* t) {
 // The base of a written view now holds what was written: its history continues from there.
 void rebase(TensorImpl* self) {
   TensorImpl* base = self->view->root();
-  NodePtr node = Node::make(kViewScatter, 2, 1, 0, ViewScatterAttrs{{self->view->last}, base->contiguous ? Dims() : base->strides});
+  NodePtr node =
+      Node::make(kViewScatter, 2, 1, 0,
+                 ViewScatterAttrs{{self->view->last}, base->contiguous ? Dims() : base->strides});
   if (base->wants_grad()) node->inputs()[0] = base->edge;
   node->inputs()[1] = self->edge;
   node->outputs()[0] = base->type;

@@ -82,6 +82,8 @@ const std::vector<Row>& all_rows() {
     add_pointwise_rows(r);
     add_reduce_rows(r);
     add_view_rows(r);
+    add_index_rows(r);
+    add_arrange_rows(r);
     add_misc_rows(r);
     add_creation_rows(r);
     add_softmax_rows(r);

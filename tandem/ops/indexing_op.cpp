@@ -1,0 +1,179 @@
+#include "tandem/ops/indexing_op.h"
+
+#include "tandem/kernels/index.h"
+#include "tandem/kernels/map.h"
+#include "tandem/ops/creation.h"
+#include "tandem/ops/view.h"
+
+namespace tandem {
+namespace {
+
+// Bits of the inputs from `first` on.
+constexpr uint32_t from_input(int first) {
+  return ((1u << Saves::kMaxInputs) - 1) & ~((1u << first) - 1);
+}
+
+// `values` seen in a larger shape.
+struct Broadcast {
+  Dims strides;
+  Array array;
+  Broadcast(const Array& a, const Dims& sizes) : strides(sizes.size(), 0), array(a) {
+    const size_t extra = sizes.size() - static_cast<size_t>(a.ndim);
+    for (int d = 0; d < a.ndim; ++d)
+      if (a.sizes[d] != 1) strides[extra + static_cast<size_t>(d)] = a.strides[d];
+    array.sizes = sizes.data();
+    array.strides = strides.data();
+    array.ndim = static_cast<int32_t>(sizes.size());
+    array.numel = numel_of(sizes);
+    array.contiguous = is_contiguous(sizes, strides);
+  }
+};
+
+// The index tensors of a node, which are its inputs from `first` on.
+std::vector<Tensor> saved_indices(const VjpArgs& a, int first) {
+  std::vector<Tensor> indices;
+  for (int i = first; i < a.n_inputs(); ++i) indices.push_back(a.input(i));
+  return indices;
+}
+
+SmallVector<TensorArg, 6> arguments(const Tensor& x, const Tensor* values, TensorList indices) {
+  SmallVector<TensorArg, 6> args;
+  args.push_back(x);
+  if (values) args.push_back(*values);
+  for (const Tensor& i : indices) args.push_back(i);
+  return args;
+}
+
+void index_put_kernel(const KernelArgs& a) {
+  const auto& p = a.attrs<IndexPutAttrs>();
+  const Array &x = a.in(0), &out = a.out();
+  if (x.data != out.data || x.stride() != out.stride()) kernels::copy(x, out);
+  const Dims sizes = kernels::indexed_shape(x.shape(), p.dims, a.in(2).shape());
+  kernels::index_put(out, p.dims, a.inputs + 2, Broadcast(a.in(1), sizes).array, p.accumulate);
+}
+
+}  // namespace
+
+TANDEM_OP(kIndex) = {
+    .name = "index",
+    .infer =
+        [](const InferArgs& a) {
+          a.out().sizes =
+              kernels::indexed_shape(a.in().sizes, a.attrs<IndexAttrs>().dims, a.in(1).sizes);
+          a.out().dtype = a.in().dtype;
+        },
+    .kernel =
+        [](const KernelArgs& a) {
+          kernels::index(a.in(), a.attrs<IndexAttrs>().dims, a.inputs + 1, a.out());
+        },
+    .saves = Saves::each(from_input(1)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const TensorType& in = a.input_type();
+      const Tensor grad = zeros(in.sizes, TensorOptions(in.dtype).device(in.device));
+      const auto indices = saved_indices(a, 1);
+      return {apply_inplace(kIndexPut, grad, arguments(grad, &a.grad(), indices).ref(),
+                            IndexPutAttrs{a.attrs<IndexAttrs>().dims, true})};
+    },
+};
+
+TANDEM_OP(kIndexPut) = {
+    .name = "index_put",
+    .infer =
+        [](const InferArgs& a) {
+          a.out().sizes = a.in().sizes;
+          a.out().dtype = a.in().dtype;
+        },
+    .kernel = index_put_kernel,
+    .saves = Saves::each(from_input(2), from_input(2)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const auto& p = a.attrs<IndexPutAttrs>();
+      const auto indices = saved_indices(a, 2);
+      Grads grads(2);
+      if (a.needs(0)) {
+        grads[0] = a.grad();
+        if (!p.accumulate) {
+          const Tensor zero = zeros({}, a.grad().options());
+          grads[0] = apply(kIndexPut, arguments(a.grad(), &zero, indices).ref(), p);
+        }
+      }
+      if (a.needs(1))
+        grads[1] = apply(kIndex, arguments(a.grad(), nullptr, indices).ref(), IndexAttrs{p.dims});
+      return grads;
+    },
+    .inplace = true,
+};
+
+// -- calls ----------------------------------------------------------------------------------------
+
+namespace {
+
+// Index tensors as the ops want them: int64 and of one shape.
+std::vector<Tensor> prepared(const char* op, const Tensor& x, IntArrayRef dims,
+                             TensorList indices) {
+  TANDEM_CHECK(indices.size() + 2 < Saves::kMaxInputs, op, ": at most ", Saves::kMaxInputs - 3,
+               " dimensions can be indexed by tensors at once");
+  std::vector<Tensor> result;
+  Dims shape;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor& t = indices[i];
+    TANDEM_CHECK_TYPE(isIntegralType(t.dtype()), op,
+                      ": tensors used as indices must be long, byte or bool tensors, not ",
+                      t.dtype());
+    for (size_t d = 1; d <= shape.size() && d <= static_cast<size_t>(t.dim()); ++d) {
+      const int64_t a = shape[shape.size() - d], b = t.size(-static_cast<int64_t>(d));
+      if (a == b || a == 1 || b == 1) continue;
+      std::string shapes;
+      for (const Tensor& s : indices) shapes += str(shapes.empty() ? "" : ", ", s.sizes());
+      TANDEM_CHECK_INDEX(
+          false, op,
+          ": shape mismatch: indexing tensors could not be broadcast together with shapes ",
+          shapes);
+    }
+    shape = broadcast_shapes(op, shape, t.sizes());
+  }
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor t = indices[i].to(kLong);
+    result.push_back(t.sizes() == IntArrayRef(shape) ? t : t.expand(shape));
+    TANDEM_CHECK_INDEX(x.sizes()[dims[i]] > 0 || result.back().numel() == 0, op,
+                       ": index is out of bounds for dimension with size 0");
+  }
+  return result;
+}
+
+void check_values(const char* op, const Tensor& x, IntArrayRef dims, const Tensor& index,
+                  const Tensor& values) {
+  TANDEM_CHECK_TYPE(values.dtype() == x.dtype(), op,
+                    ": Index put requires the source and destination dtypes match, got ", x.dtype(),
+                    " for the destination and ", values.dtype(), " for the source.");
+  const Dims shape = kernels::indexed_shape(x.sizes(), dims, index.sizes());
+  const size_t extra = shape.size() - values.sizes().size();
+  bool fits = values.sizes().size() <= shape.size();
+  for (size_t d = 0; fits && d < values.sizes().size(); ++d)
+    fits = values.sizes()[d] == 1 || values.sizes()[d] == shape[extra + d];
+  TANDEM_CHECK_SHAPE(fits, op, ": shape mismatch: value tensor of shape ", values.sizes(),
+                     " cannot be broadcast to indexing result of shape ", shape);
+}
+
+}  // namespace
+
+Tensor index_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices) {
+  const auto ready = prepared(op, x, dims, indices);
+  return apply(kIndex, arguments(x, nullptr, ready).ref(), IndexAttrs{dims});
+}
+
+Tensor index_put_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
+                    const Tensor& values, bool accumulate) {
+  const auto ready = prepared(op, x, dims, indices);
+  check_values(op, x, dims, ready[0], values);
+  return apply(kIndexPut, arguments(x, &values, ready).ref(), IndexPutAttrs{dims, accumulate});
+}
+
+Tensor& index_put_at_(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
+                      const Tensor& values, bool accumulate) {
+  const auto ready = prepared(op, x, dims, indices);
+  check_values(op, x, dims, ready[0], values);
+  return apply_inplace(kIndexPut, x, arguments(x, &values, ready).ref(),
+                       IndexPutAttrs{dims, accumulate});
+}
+
+}  // namespace tandem

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tandem/core/apply.h"
+
+namespace tandem {
+
+struct IndexAttrs {
+  Dims dims;  // of the first input that are indexed, in rising order; one index tensor each
+  TANDEM_FIELDS(dims)
+};
+struct IndexPutAttrs {
+  Dims dims;
+  bool accumulate;
+  TANDEM_FIELDS(dims, accumulate)
+};
+
+/// x, then int64 index tensors of one shape: what advanced indexing reads.
+extern const OpDef kIndex;
+/// x, values, then index tensors: a copy of x with the values written, or added, at these places.
+extern const OpDef kIndexPut;
+
+/// The calls. Index tensors may have any integer dtype and broadcast; values broadcast to what the
+/// index reads. The name in errors is `op`.
+Tensor index_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices);
+Tensor index_put_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
+                    const Tensor& values, bool accumulate);
+Tensor& index_put_at_(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
+                      const Tensor& values, bool accumulate);
+
+}  // namespace tandem
