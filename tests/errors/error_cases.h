@@ -46,5 +46,7 @@ void add_shape_cases(std::vector<Case>& cases);
 void add_type_cases(std::vector<Case>& cases);
 void add_autograd_cases(std::vector<Case>& cases);
 void add_op_cases(std::vector<Case>& cases);
+void add_index_cases(std::vector<Case>& cases);
+void add_linalg_cases(std::vector<Case>& cases);
 
 }  // namespace tandem::errors

@@ -370,6 +370,7 @@ void add_scans(std::vector<Row>& rows) {
   rows.back().tolerance32 = 2e-5;
   rows.push_back(
       scan("cumprod", cumprod_of, FN(cumprod(a[0], 0)), FN(cumprod(a[0], -1)), near_one));
+  rows.back().ops = {"cumprod", "shift", "recurrence"};
   rows.back().out = Out::kSum;
   rows.back().tolerance32 = 2e-5;
   rows.push_back(scan("logcumsumexp", logcumsumexp_of, FN(logcumsumexp(a[0], 0)),
