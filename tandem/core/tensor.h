@@ -384,18 +384,24 @@ class Tensor {
   Tensor sgn() const { return sign(); }
   Tensor& sgn_() const { return sign_(); }
   Tensor round(int64_t decimals) const;
+  Tensor& round_(int64_t decimals) const;
   Tensor polygamma(int64_t n) const;
+  Tensor& polygamma_(int64_t n) const;
   Tensor logit(std::optional<double> eps = std::nullopt) const;
+  Tensor& logit_(std::optional<double> eps = std::nullopt) const;
   Tensor sinc() const;
   Tensor deg2rad() const;
   Tensor rad2deg() const;
+  Tensor& sinc_() const;
+  Tensor& deg2rad_() const;
+  Tensor& rad2deg_() const;
   Tensor nan_to_num(std::optional<double> nan = std::nullopt,
                     std::optional<double> posinf = std::nullopt,
                     std::optional<double> neginf = std::nullopt) const;
   Tensor& nan_to_num_(std::optional<double> nan = std::nullopt,
                       std::optional<double> posinf = std::nullopt,
                       std::optional<double> neginf = std::nullopt) const;
-  Tensor positive() const { return *this; }
+  Tensor positive() const;
   Tensor eq(const Tensor& o) const;
   Tensor eq(const Scalar& o) const;
   Tensor& eq_(const Tensor& o) const;
@@ -461,10 +467,31 @@ class Tensor {
   Tensor __and__(const Tensor& o) const { return bitwise_and(o); }
   Tensor __or__(const Tensor& o) const { return bitwise_or(o); }
   Tensor __xor__(const Tensor& o) const { return bitwise_xor(o); }
+  Tensor __and__(const Scalar& o) const { return bitwise_and(o); }
+  Tensor __or__(const Scalar& o) const { return bitwise_or(o); }
+  Tensor __xor__(const Scalar& o) const { return bitwise_xor(o); }
+  Tensor& __iand__(const Tensor& o) const { return bitwise_and_(o); }
+  Tensor& __iand__(const Scalar& o) const { return bitwise_and_(o); }
+  Tensor& __ior__(const Tensor& o) const { return bitwise_or_(o); }
+  Tensor& __ior__(const Scalar& o) const { return bitwise_or_(o); }
+  Tensor& __ixor__(const Tensor& o) const { return bitwise_xor_(o); }
+  Tensor& __ixor__(const Scalar& o) const { return bitwise_xor_(o); }
   Tensor bitwise_left_shift(const Tensor& o) const;
   Tensor bitwise_right_shift(const Tensor& o) const;
   Tensor bitwise_left_shift(const Scalar& o) const;
   Tensor bitwise_right_shift(const Scalar& o) const;
+  Tensor& bitwise_left_shift_(const Tensor& o) const;
+  Tensor& bitwise_right_shift_(const Tensor& o) const;
+  Tensor& bitwise_left_shift_(const Scalar& o) const;
+  Tensor& bitwise_right_shift_(const Scalar& o) const;
+  Tensor __lshift__(const Tensor& o) const { return bitwise_left_shift(o); }
+  Tensor __lshift__(const Scalar& o) const { return bitwise_left_shift(o); }
+  Tensor __rshift__(const Tensor& o) const { return bitwise_right_shift(o); }
+  Tensor __rshift__(const Scalar& o) const { return bitwise_right_shift(o); }
+  Tensor& __ilshift__(const Tensor& o) const { return bitwise_left_shift_(o); }
+  Tensor& __ilshift__(const Scalar& o) const { return bitwise_left_shift_(o); }
+  Tensor& __irshift__(const Tensor& o) const { return bitwise_right_shift_(o); }
+  Tensor& __irshift__(const Scalar& o) const { return bitwise_right_shift_(o); }
   Tensor logical_not() const;
   Tensor& logical_not_() const;
   Tensor bitwise_not() const;
@@ -486,6 +513,9 @@ class Tensor {
   Tensor& operator&=(const Tensor& o) { return bitwise_and_(o); }
   Tensor& operator|=(const Tensor& o) { return bitwise_or_(o); }
   Tensor& operator^=(const Tensor& o) { return bitwise_xor_(o); }
+  Tensor& operator&=(const Scalar& o) { return bitwise_and_(o); }
+  Tensor& operator|=(const Scalar& o) { return bitwise_or_(o); }
+  Tensor& operator^=(const Scalar& o) { return bitwise_xor_(o); }
   Tensor maximum(const Tensor& o) const;
   Tensor minimum(const Tensor& o) const;
   Tensor fmax(const Tensor& o) const;
@@ -535,6 +565,9 @@ class Tensor {
   Tensor float_power(const Tensor& e) const;
   Tensor float_power(const Scalar& e) const;
   Tensor ldexp(const Tensor& o) const;
+  Tensor& float_power_(const Tensor& e) const;
+  Tensor& float_power_(const Scalar& e) const;
+  Tensor& ldexp_(const Tensor& o) const;
   Tensor& operator%=(const Tensor& o) { return remainder_(o); }
   Tensor& operator%=(const Scalar& o) { return remainder_(o); }
   Tensor subtract(const Tensor& o, const Scalar& alpha = 1) const { return sub(o, alpha); }
@@ -549,6 +582,18 @@ class Tensor {
   Tensor& divide_(const Tensor& o) const { return div_(o); }
   Tensor divide(const Scalar& o) const { return div(o); }
   Tensor& divide_(const Scalar& o) const { return div_(o); }
+  Tensor divide(const Tensor& o, std::optional<std::string_view> mode) const {
+    return div(o, mode);
+  }
+  Tensor divide(const Scalar& o, std::optional<std::string_view> mode) const {
+    return div(o, mode);
+  }
+  Tensor& divide_(const Tensor& o, std::optional<std::string_view> mode) const {
+    return div_(o, mode);
+  }
+  Tensor& divide_(const Scalar& o, std::optional<std::string_view> mode) const {
+    return div_(o, mode);
+  }
   Tensor true_divide(const Tensor& o) const { return div(o); }
   Tensor& true_divide_(const Tensor& o) const { return div_(o); }
   Tensor true_divide(const Scalar& o) const { return div(o); }
@@ -567,12 +612,28 @@ class Tensor {
               const std::optional<Scalar>& max = std::nullopt) const {
     return clamp(min, max);
   }
+  Tensor clip(const std::optional<Tensor>& min,
+              const std::optional<Tensor>& max = std::nullopt) const {
+    return clamp(min, max);
+  }
+  Tensor& clip_(const std::optional<Scalar>& min,
+                const std::optional<Scalar>& max = std::nullopt) const {
+    return clamp_(min, max);
+  }
+  Tensor& clamp_(const std::optional<Tensor>& min,
+                 const std::optional<Tensor>& max = std::nullopt) const;
+  Tensor& clip_(const std::optional<Tensor>& min,
+                const std::optional<Tensor>& max = std::nullopt) const {
+    return clamp_(min, max);
+  }
   Tensor clamp_min(const Scalar& min) const;
   Tensor clamp_min(const Tensor& min) const;
   Tensor clamp_max(const Scalar& max) const;
   Tensor clamp_max(const Tensor& max) const;
   Tensor& clamp_min_(const Scalar& min) const;
   Tensor& clamp_max_(const Scalar& max) const;
+  Tensor& clamp_min_(const Tensor& min) const;
+  Tensor& clamp_max_(const Tensor& max) const;
   Tensor addcmul(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
   Tensor& addcmul_(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
   Tensor addcdiv(const Tensor& a, const Tensor& b, const Scalar& value = 1) const;
@@ -671,8 +732,7 @@ class Tensor {
   Tensor nanquantile(double q, std::optional<int64_t> dim = std::nullopt, bool keepdim = false,
                      const std::string& interpolation = "linear") const;
   Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
-  Tensor bincount(const std::optional<Tensor>& weights = std::nullopt,
-                  int64_t minlength = 0) const;
+  Tensor bincount(const std::optional<Tensor>& weights = std::nullopt, int64_t minlength = 0) const;
 
   // -- indexing, gather and scatter (ops/indexing.cpp, gather.cpp) ------------------------------
   /// x[2]: one slice of the first dimension, a view.
@@ -810,8 +870,7 @@ class Tensor {
   Tensor& random_(std::optional<Generator> generator = std::nullopt) const;
   Tensor& bernoulli_(double p = 0.5, std::optional<Generator> generator = std::nullopt) const;
   Tensor& bernoulli_(const Tensor& p, std::optional<Generator> generator = std::nullopt) const;
-  Tensor& exponential_(double lambd = 1,
-                       std::optional<Generator> generator = std::nullopt) const;
+  Tensor& exponential_(double lambd = 1, std::optional<Generator> generator = std::nullopt) const;
   Tensor& geometric_(double p, std::optional<Generator> generator = std::nullopt) const;
   Tensor& cauchy_(double median = 0, double sigma = 1,
                   std::optional<Generator> generator = std::nullopt) const;

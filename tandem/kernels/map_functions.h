@@ -20,16 +20,16 @@
   _(sqrt, 1, F, value)                                                        \
   _(rsqrt, 1, F, value)                                                       \
   _(reciprocal, 1, F, value)                                                  \
-  _(floor, 1, F, value)                                                       \
-  _(ceil, 1, F, value)                                                        \
-  _(round, 1, F, value) /* half to even */                                    \
-  _(trunc, 1, F, value)                                                       \
+  _(floor, 1, FI, value)                                                      \
+  _(ceil, 1, FI, value)                                                       \
+  _(round, 1, FI, value) /* half to even */                                   \
+  _(trunc, 1, FI, value)                                                      \
   _(frac, 1, F, value)                                                        \
   _(relu, 1, FI, value)                                                       \
-  _(clamp, 1, FI, value)     /* to [a, b] */                                  \
-  _(clamp_min, 1, FI, value) /* to [a, inf) */                                \
-  _(clamp_max, 1, FI, value) /* to (-inf, b] */                               \
-  _(nan_to_num, 1, F, value) /* nan -> a, inf -> b, -inf -> c */              \
+  _(clamp, 1, FI, value)      /* to [a, b] */                                 \
+  _(clamp_min, 1, FI, value)  /* to [a, inf) */                               \
+  _(clamp_max, 1, FI, value)  /* to (-inf, b] */                              \
+  _(nan_to_num, 1, FI, value) /* nan -> a, inf -> b, -inf -> c */             \
   _(bitwise_not, 1, I, value)                                                 \
   _(add, 2, FI, value) /* x + a * y */                                        \
   _(sub, 2, FI, value) /* x - a * y */                                        \

@@ -71,9 +71,9 @@ TANDEM_OP(kElu) = {
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      return {where(a.input() > 0, a.grad() * a.attrs<MapAttrs>().b,
-                    a.grad() * (a.input() * a.attrs<MapAttrs>().c).exp() *
-                        (a.attrs<MapAttrs>().a * a.attrs<MapAttrs>().b * a.attrs<MapAttrs>().c))};
+      const auto& m = a.attrs<MapAttrs>();
+      const Tensor left = a.grad() * (a.input() * m.c).exp() * (m.a * m.b * m.c);
+      return {where(a.input() <= 0, left, a.grad() * m.b)};
     },
     .map = MapFn::elu,
 };
@@ -153,7 +153,7 @@ TANDEM_OP(kHardswish) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
       return {where(a.input() < -3, 0,
-                    where(a.input() <= 3, a.grad() * (a.input() / 3 + 0.5), a.grad()))};
+                    where(a.input() < 3, a.grad() * (a.input() / 3 + 0.5), a.grad()))};
     },
     .map = MapFn::hardswish,
 };
@@ -182,7 +182,7 @@ TANDEM_OP(kHardshrink) = {
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      return {where(a.input().abs() > a.attrs<MapAttrs>().a, a.grad(), 0)};
+      return {where(a.input().abs() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::hardshrink,
 };
@@ -193,20 +193,39 @@ TANDEM_OP(kSoftshrink) = {
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      return {where(a.input().abs() > a.attrs<MapAttrs>().a, a.grad(), 0)};
+      return {where(a.input().abs() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::softshrink,
 };
 
 TANDEM_OP(kThreshold) = {
     .name = "threshold",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      return {where(a.input() > a.attrs<MapAttrs>().a, a.grad(), 0)};
+      return {where(a.input() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::threshold,
+};
+
+// Clamps, but unlike clamp's its gradient is 0 at the bounds.
+TANDEM_OP(kHardtanh) = {
+    .name = "hardtanh",
+    .infer =
+        [](const InferArgs& a) {
+          infer_map_number(a);
+          TANDEM_CHECK_TYPE(
+              a.in().dtype != kByte || a.attrs<MapAttrs>().a >= 0,
+              "hardtanh: cannot do hardtanh on an unsigned type with negative limits");
+        },
+    .kernel = map_kernel,
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const auto& m = a.attrs<MapAttrs>();
+      return {where((a.input() <= m.a) | (a.input() >= m.b), 0, a.grad())};
+    },
+    .map = MapFn::clamp,
 };
 
 Tensor leaky_relu(const Tensor& x, const Scalar& slope) {
@@ -225,6 +244,13 @@ Tensor& elu_(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Sc
 Tensor selu(const Tensor& x) {
   return elu(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
 }
+Tensor& selu_(const Tensor& x) {
+  return elu_(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
+}
+Tensor& celu_(const Tensor& x, const Scalar& alpha) {
+  TANDEM_CHECK(alpha.toDouble() != 0, "celu_: ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu_(x, alpha, 1, 1 / alpha.toDouble());
+}
 Tensor celu(const Tensor& x, const Scalar& alpha) {
   TANDEM_CHECK(alpha.toDouble() != 0, "celu: ZeroDivisionError: alpha cannot be 0 for CELU");
   return elu(x, alpha, 1, 1 / alpha.toDouble());
@@ -235,6 +261,7 @@ Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
 Tensor silu(const Tensor& x) { return apply(kSilu, {x}); }
 Tensor& silu_(const Tensor& x) { return apply_inplace(kSilu, x, {x}); }
 Tensor mish(const Tensor& x) { return apply(kMish, {x}); }
+Tensor& mish_(const Tensor& x) { return apply_inplace(kMish, x, {x}); }
 Tensor gelu(const Tensor& x, std::string_view approximate) {
   TANDEM_CHECK(approximate == "none" || approximate == "tanh",
                "gelu: approximate argument must be either none or tanh, got ", approximate);
@@ -243,6 +270,8 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
 Tensor log_sigmoid(const Tensor& x) { return apply(kLogSigmoid, {x}); }
 Tensor hardsigmoid(const Tensor& x) { return apply(kHardsigmoid, {x}); }
 Tensor hardswish(const Tensor& x) { return apply(kHardswish, {x}); }
+Tensor& hardsigmoid_(const Tensor& x) { return apply_inplace(kHardsigmoid, x, {x}); }
+Tensor& hardswish_(const Tensor& x) { return apply_inplace(kHardswish, x, {x}); }
 Tensor softsign(const Tensor& x) { return apply(kSoftsign, {x}); }
 Tensor tanhshrink(const Tensor& x) { return apply(kTanhshrink, {x}); }
 Tensor hardshrink(const Tensor& x, const Scalar& lambda) {
@@ -260,14 +289,29 @@ Tensor& threshold_(const Tensor& x, const Scalar& threshold, const Scalar& value
   return apply_inplace(kThreshold, x, {x}, MapAttrs{threshold.toDouble(), value.toDouble()});
 }
 Tensor hardtanh(const Tensor& x, const Scalar& min, const Scalar& max) {
-  return clamp(x, min, max);
+  return apply(kHardtanh, {x}, MapAttrs{min.toDouble(), max.toDouble()});
 }
-Tensor relu6(const Tensor& x) { return clamp(x, 0, 6); }
+Tensor& hardtanh_(const Tensor& x, const Scalar& min, const Scalar& max) {
+  return apply_inplace(kHardtanh, x, {x}, MapAttrs{min.toDouble(), max.toDouble()});
+}
+Tensor& relu6_(const Tensor& x) { return hardtanh_(x, 0, 6); }
+Tensor glu(const Tensor& x, int64_t dim) {
+  TANDEM_CHECK_SHAPE(x.dim() > 0, "glu: does not support 0-dimensional tensors");
+  const int64_t d = wrap_dim("glu", dim, x.dim());
+  TANDEM_CHECK_SHAPE(x.size(d) % 2 == 0, "glu: Halving dimension must be even, but dimension ", d,
+                     " is size ", x.size(d));
+  const int64_t half = x.size(d) / 2;
+  return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid();
+}
+Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   TANDEM_CHECK_SHAPE(
       weight.dim() <= 1,
       "prelu: Expected `weight` to be a scalar or 1D tensor, but got ndim = ", weight.dim());
+  TANDEM_CHECK_TYPE(x.is_floating_point() && x.dtype() == weight.dtype(),
+                    "prelu: expected input and weight of one floating point dtype, got ", x.dtype(),
+                    " and ", weight.dtype());
   Tensor w = weight;
   if (weight.numel() != 1) {
     TANDEM_CHECK_SHAPE(x.dim() > 0, "prelu: Not allow zero-dim input tensor.");

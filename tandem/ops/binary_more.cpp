@@ -52,7 +52,7 @@ Grads pow_vjp(const VjpArgs& a) {
 
 TANDEM_OP(kPow) = {
     .name = "pow",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0) | Saves::in(1), Saves::in(0) | Saves::in(1) | Saves::out(0)),
     .vjp = pow_vjp,
@@ -114,7 +114,7 @@ TANDEM_OP(kAtan2) = {
 
 TANDEM_OP(kHypot) = {
     .name = "hypot",
-    .infer = infer_map_float,
+    .infer = infer_map_real,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0) | Saves::out(0), Saves::in(1) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -126,7 +126,7 @@ TANDEM_OP(kHypot) = {
 
 TANDEM_OP(kRemainder) = {
     .name = "remainder",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(0, Saves::in(0) | Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -138,7 +138,7 @@ TANDEM_OP(kRemainder) = {
 
 TANDEM_OP(kFmod) = {
     .name = "fmod",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(0, Saves::in(0) | Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -150,7 +150,7 @@ TANDEM_OP(kFmod) = {
 
 TANDEM_OP(kFloorDivide) = {
     .name = "floor_divide",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads {
       return Grads{zeros_like(a.grad()), zeros_like(a.grad())};
@@ -160,7 +160,7 @@ TANDEM_OP(kFloorDivide) = {
 
 TANDEM_OP(kTruncDivide) = {
     .name = "trunc_divide",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads {
       return Grads{zeros_like(a.grad()), zeros_like(a.grad())};
@@ -198,7 +198,7 @@ TANDEM_OP(kXlogy) = {
 
 TANDEM_OP(kLogaddexp) = {
     .name = "logaddexp",
-    .infer = infer_map_float,
+    .infer = infer_map_real,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0) | Saves::out(0), Saves::in(1) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -210,7 +210,7 @@ TANDEM_OP(kLogaddexp) = {
 
 TANDEM_OP(kLogaddexp2) = {
     .name = "logaddexp2",
-    .infer = infer_map_float,
+    .infer = infer_map_real,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0) | Saves::out(0), Saves::in(1) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -222,31 +222,42 @@ TANDEM_OP(kLogaddexp2) = {
 
 TANDEM_OP(kNextafter) = {
     .name = "nextafter",
-    .infer = infer_map,
+    .infer =
+        [](const InferArgs& a) {
+          infer_map(a);
+          const DType t = a.out().dtype;
+          TANDEM_CHECK_TYPE(t == kFloat || t == kDouble,
+                            "nextafter: \"nextafter_cpu\" not implemented for '", t, "'");
+        },
     .kernel = map_kernel,
     .map = MapFn::nextafter,
 };
 
 TANDEM_OP(kHeaviside) = {
     .name = "heaviside",
-    .infer = infer_map,
+    .infer =
+        [](const InferArgs& a) {
+          TANDEM_CHECK_TYPE(
+              a.in(0).dtype == a.in(1).dtype,
+              "heaviside: heaviside is not yet implemented for tensors with different "
+              "dtypes, got ",
+              a.in(0).dtype, " and ", a.in(1).dtype);
+          infer_map(a);
+        },
     .kernel = map_kernel,
-    .vjp = [](const VjpArgs& a) -> Grads {
-      return Grads{zeros_like(a.grad()), zeros_like(a.grad())};
-    },
     .map = MapFn::heaviside,
 };
 
 TANDEM_OP(kGcd) = {
     .name = "gcd",
-    .infer = infer_map,
+    .infer = infer_map_whole,
     .kernel = map_kernel,
     .map = MapFn::gcd,
 };
 
 TANDEM_OP(kLcm) = {
     .name = "lcm",
-    .infer = infer_map,
+    .infer = infer_map_whole,
     .kernel = map_kernel,
     .map = MapFn::lcm,
 };
@@ -335,12 +346,7 @@ Tensor& Tensor::div_(const Scalar& o, std::optional<std::string_view> mode) cons
 }
 
 // -- powers -----------------------------------------------------------------------------------
-Tensor pow(const Tensor& x, const Tensor& y) {
-  TANDEM_CHECK(is_floating(x.dtype()) || is_floating(y.dtype()) || y.type_of().weak ||
-                   y.dim() > 0 || y.numel() == 0 || y.item().toLong() >= 0,
-               "pow: Integers to negative integer powers are not allowed.");
-  return apply(kPow, {x, y});
-}
+Tensor pow(const Tensor& x, const Tensor& y) { return apply(kPow, {x, y}); }
 Tensor pow(const Tensor& x, const Scalar& e) {
   if (e.equal(2)) return x.dtype() == kBool ? apply(kPow, {x, wrapped_number(e)}) : x.square();
   if (x.is_floating_point()) {
@@ -359,6 +365,11 @@ Tensor Tensor::pow(const Scalar& e) const { return tandem::pow(*this, e); }
 Tensor& Tensor::pow_(const Tensor& e) const { return apply_inplace(kPow, *this, {*this, e}); }
 Tensor& Tensor::pow_(const Scalar& e) const {
   if (e.equal(2) && dtype() != kBool) return square_();
+  if (is_floating_point()) {
+    if (e.equal(0.5)) return sqrt_();
+    if (e.equal(-0.5)) return rsqrt_();
+    if (e.equal(-1)) return reciprocal_();
+  }
   TANDEM_CHECK(is_floating_point() || e.isFloatingPoint() || e.toLong() >= 0,
                "pow_: Integers to negative integer powers are not allowed.");
   return apply_inplace(kPow, *this, {*this, wrapped_number(e)});
@@ -367,6 +378,18 @@ Tensor float_power(const Tensor& x, const Tensor& y) { return pow(x.to(kDouble),
 Tensor float_power(const Tensor& x, const Scalar& y) { return pow(x.to(kDouble), y.toDouble()); }
 Tensor Tensor::float_power(const Tensor& e) const { return tandem::float_power(*this, e); }
 Tensor Tensor::float_power(const Scalar& e) const { return tandem::float_power(*this, e); }
+Tensor float_power(const Scalar& x, const Tensor& y) { return pow(x.toDouble(), y.to(kDouble)); }
+Tensor& Tensor::float_power_(const Tensor& e) const {
+  TANDEM_CHECK_TYPE(dtype() == kDouble, "float_power_: the base given to float_power_ has dtype ",
+                    dtype(), " but the operation's result requires dtype Double");
+  return pow_(e.to(kDouble));
+}
+Tensor& Tensor::float_power_(const Scalar& e) const {
+  TANDEM_CHECK_TYPE(dtype() == kDouble, "float_power_: the base given to float_power_ has dtype ",
+                    dtype(), " but the operation's result requires dtype Double");
+  return pow_(e.toDouble());
+}
+Tensor& Tensor::ldexp_(const Tensor& o) const { return mul_(tandem::pow(2.0, o)); }
 Tensor ldexp(const Tensor& x, const Tensor& y) { return x * pow(2.0, y); }
 Tensor Tensor::ldexp(const Tensor& o) const { return tandem::ldexp(*this, o); }
 

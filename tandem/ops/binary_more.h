@@ -41,6 +41,15 @@ inline Tensor divide(const Tensor& x, const Tensor& y) { return x.div(y); }
 inline Tensor divide(const Tensor& x, const Scalar& y) { return x.div(y); }
 inline Tensor true_divide(const Tensor& x, const Tensor& y) { return x.div(y); }
 inline Tensor true_divide(const Tensor& x, const Scalar& y) { return x.div(y); }
+inline Tensor divide(const Tensor& x, const Tensor& y, std::optional<std::string_view> mode) {
+  return x.div(y, mode);
+}
+inline Tensor divide(const Tensor& x, const Scalar& y, std::optional<std::string_view> mode) {
+  return x.div(y, mode);
+}
+inline Tensor& xlogy_(const Tensor& x, const Tensor& y) { return x.xlogy_(y); }
+inline Tensor& xlogy_(const Tensor& x, const Scalar& y) { return x.xlogy_(y); }
+inline Tensor& ldexp_(const Tensor& x, const Tensor& y) { return x.ldexp_(y); }
 inline Tensor arctan2(const Tensor& x, const Tensor& y) { return x.atan2(y); }
 Tensor remainder(const Scalar& x, const Tensor& y);
 Tensor xlogy(const Scalar& x, const Tensor& y);
@@ -55,6 +64,7 @@ Tensor pow(const Scalar& x, const Tensor& y);
 /// Powers in double precision.
 Tensor float_power(const Tensor& x, const Tensor& y);
 Tensor float_power(const Tensor& x, const Scalar& y);
+Tensor float_power(const Scalar& x, const Tensor& y);
 Tensor ldexp(const Tensor& x, const Tensor& y);
 /// y - alpha x
 Tensor rsub(const Tensor& x, const Tensor& y, const Scalar& alpha = 1);

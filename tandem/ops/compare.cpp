@@ -17,6 +17,12 @@ void infer_bits(const InferArgs& a) {
   infer_map(a);
 }
 
+void infer_shift(const InferArgs& a) {
+  infer_bits(a);
+  TANDEM_CHECK_TYPE(a.out().dtype != kBool, a.op.name, ": \"", a.op.name,
+                    "_cpu\" not implemented for 'Bool'");
+}
+
 // A fresh bool tensor is contiguous, and true is never stored as 0.
 bool all_true(const Tensor& t) {
   return t.numel() == 0 || !std::memchr(t.data_ptr(), 0, static_cast<size_t>(t.numel()));
@@ -166,14 +172,14 @@ TANDEM_OP(kBitwiseNot) = {
 
 TANDEM_OP(kBitwiseLeftShift) = {
     .name = "bitwise_left_shift",
-    .infer = infer_bits,
+    .infer = infer_shift,
     .kernel = map_kernel,
     .map = MapFn::shift_left,
 };
 
 TANDEM_OP(kBitwiseRightShift) = {
     .name = "bitwise_right_shift",
-    .infer = infer_bits,
+    .infer = infer_shift,
     .kernel = map_kernel,
     .map = MapFn::shift_right,
 };
@@ -243,6 +249,19 @@ Tensor Tensor::bitwise_left_shift(const Scalar& o) const {
 }
 Tensor Tensor::bitwise_right_shift(const Scalar& o) const {
   return tandem::bitwise_right_shift(*this, o);
+}
+
+Tensor& Tensor::bitwise_left_shift_(const Tensor& o) const {
+  return apply_inplace(kBitwiseLeftShift, *this, {*this, o});
+}
+Tensor& Tensor::bitwise_right_shift_(const Tensor& o) const {
+  return apply_inplace(kBitwiseRightShift, *this, {*this, o});
+}
+Tensor& Tensor::bitwise_left_shift_(const Scalar& o) const {
+  return bitwise_left_shift_(wrapped_number(o));
+}
+Tensor& Tensor::bitwise_right_shift_(const Scalar& o) const {
+  return bitwise_right_shift_(wrapped_number(o));
 }
 
 // Integers are always finite.

@@ -36,6 +36,28 @@ void infer_map_float(const InferArgs& a) {
   a.out().dtype = is_floating(t) ? t : get_default_dtype();
 }
 
+namespace {
+void check_supported(bool supported, const InferArgs& a) {
+  TANDEM_CHECK_TYPE(supported, a.op.name, ": \"", a.op.name, "_cpu\" not implemented for '",
+                    a.out().dtype, "'");
+}
+}  // namespace
+
+void infer_map_number(const InferArgs& a) {
+  infer_map(a);
+  check_supported(a.out().dtype != kBool, a);
+}
+
+void infer_map_real(const InferArgs& a) {
+  infer_map(a);
+  check_supported(is_floating(a.out().dtype), a);
+}
+
+void infer_map_whole(const InferArgs& a) {
+  infer_map(a);
+  check_supported(isIntegralType(a.out().dtype), a);
+}
+
 void infer_map_truth(const InferArgs& a) {
   infer_shape(a);
   promoted(a);

@@ -1,5 +1,6 @@
 #include "tandem/ops/ternary.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tandem/core/apply.h"
@@ -8,6 +9,8 @@
 #include "tandem/ops/ops.h"
 
 namespace tandem {
+
+extern const OpDef kMaximum, kMinimum;  // ops/binary_more.cpp
 
 // -- where ------------------------------------------------------------------------------------
 
@@ -64,10 +67,13 @@ void infer_clamp(const InferArgs& a) {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // A number of a higher kind widens the result: clamping integers by 0.5 gives reals.
-Tensor widened(const Tensor& x, const std::optional<Scalar>& min,
-               const std::optional<Scalar>& max) {
-  const bool real = (min && min->isFloatingPoint()) || (max && max->isFloatingPoint());
-  return real && !x.is_floating_point() ? x.to(get_default_dtype()) : x;
+DType clamp_type(DType t, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  for (const std::optional<Scalar>* bound : {&min, &max}) {
+    if (!*bound) continue;
+    if ((*bound)->isFloatingPoint() && !is_floating(t)) t = get_default_dtype();
+    if ((*bound)->isIntegral() && t == kBool) t = kLong;
+  }
+  return t;
 }
 
 }  // namespace
@@ -79,6 +85,8 @@ TANDEM_OP(kClamp) = {
     .kernel =
         [](const KernelArgs& a) {
           const auto& m = a.attrs<MapAttrs>();
+          if (std::isnan(m.a) || std::isnan(m.b))
+            return kernels::fill(a.out(), std::numeric_limits<double>::quiet_NaN());
           const MapFn fn = m.a == -kInf  ? MapFn::clamp_max
                            : m.b == kInf ? MapFn::clamp_min
                                          : MapFn::clamp;
@@ -113,7 +121,8 @@ TANDEM_OP(kClampBetween) = {
 
 Tensor clamp(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   TANDEM_CHECK(min || max, "clamp: At least one of 'min' or 'max' must not be None");
-  return apply(kClamp, {widened(x, min, max)},
+  const DType t = clamp_type(x.dtype(), min, max);
+  return apply(kClamp, {t == x.dtype() ? x : x.to(t)},
                MapAttrs{min ? min->toDouble() : -kInf, max ? max->toDouble() : kInf});
 }
 Tensor clamp(const Tensor& x, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
@@ -144,8 +153,23 @@ Tensor Tensor::clamp_min(const Tensor& min) const { return tandem::clamp_min(*th
 Tensor Tensor::clamp_max(const Tensor& max) const { return tandem::clamp_max(*this, max); }
 Tensor& Tensor::clamp_(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const {
   TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");
+  const DType t = clamp_type(dtype(), min, max);
+  TANDEM_CHECK_TYPE(can_cast(t, dtype()), "clamp_: result type ", t,
+                    " can't be cast to the desired output type ", dtype());
   return apply_inplace(kClamp, *this, {*this},
                        MapAttrs{min ? min->toDouble() : -kInf, max ? max->toDouble() : kInf});
+}
+Tensor& Tensor::clamp_(const std::optional<Tensor>& min, const std::optional<Tensor>& max) const {
+  TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");
+  if (!max) return clamp_min_(*min);
+  if (!min) return clamp_max_(*max);
+  return apply_inplace(kClampBetween, *this, {*this, *min, *max});
+}
+Tensor& Tensor::clamp_min_(const Tensor& min) const {
+  return apply_inplace(kMaximum, *this, {*this, min});
+}
+Tensor& Tensor::clamp_max_(const Tensor& max) const {
+  return apply_inplace(kMinimum, *this, {*this, max});
 }
 Tensor& Tensor::clamp_min_(const Scalar& min) const { return clamp_(min, std::nullopt); }
 Tensor& Tensor::clamp_max_(const Scalar& max) const {
@@ -156,7 +180,7 @@ Tensor& Tensor::clamp_max_(const Scalar& max) const {
 
 TANDEM_OP(kAddcmul) = {
     .name = "addcmul",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(0, Saves::in(2), Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -189,7 +213,14 @@ TANDEM_OP(kAddcdiv) = {
 
 TANDEM_OP(kLerp) = {
     .name = "lerp",
-    .infer = infer_map_float,
+    .infer =
+        [](const InferArgs& a) {
+          infer_map_real(a);
+          for (int i : {1, 2})
+            TANDEM_CHECK_TYPE(a.in(i).dtype == a.in(0).dtype || a.in(i).weak,
+                              "lerp: expected dtype ", a.in(0).dtype, " for `",
+                              i == 1 ? "end" : "weight", "` but got dtype ", a.in(i).dtype);
+        },
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(2), Saves::in(2), Saves::in(0) | Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {

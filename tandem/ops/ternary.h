@@ -21,6 +21,26 @@ Tensor clamp_max(const Tensor& x, const Scalar& max);
 Tensor clamp_max(const Tensor& x, const Tensor& max);
 Tensor clip(const Tensor& x, const std::optional<Scalar>& min,
             const std::optional<Scalar>& max = std::nullopt);
+inline Tensor clip(const Tensor& x, const std::optional<Tensor>& min,
+                   const std::optional<Tensor>& max = std::nullopt) {
+  return clamp(x, min, max);
+}
+inline Tensor& clamp_(const Tensor& x, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max = std::nullopt) {
+  return x.clamp_(min, max);
+}
+inline Tensor& clamp_(const Tensor& x, const std::optional<Tensor>& min,
+                      const std::optional<Tensor>& max = std::nullopt) {
+  return x.clamp_(min, max);
+}
+inline Tensor& clip_(const Tensor& x, const std::optional<Scalar>& min,
+                     const std::optional<Scalar>& max = std::nullopt) {
+  return x.clamp_(min, max);
+}
+inline Tensor& clamp_min_(const Tensor& x, const Scalar& min) { return x.clamp_min_(min); }
+inline Tensor& clamp_min_(const Tensor& x, const Tensor& min) { return x.clamp_min_(min); }
+inline Tensor& clamp_max_(const Tensor& x, const Scalar& max) { return x.clamp_max_(max); }
+inline Tensor& clamp_max_(const Tensor& x, const Tensor& max) { return x.clamp_max_(max); }
 
 /// x + value * a * b
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1);

@@ -57,7 +57,7 @@ TANDEM_OP(kReluBackward) = {
 
 TANDEM_OP(kAbs) = {
     .name = "abs",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().sign()}; },
@@ -74,7 +74,11 @@ TANDEM_OP(kSign) = {
 
 TANDEM_OP(kSquare) = {
     .name = "square",
-    .infer = infer_map,
+    .infer =
+        [](const InferArgs& a) {
+          infer_map(a);
+          if (a.out().dtype == kBool) a.out().dtype = kLong;
+        },
     .kernel = map_kernel,
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input() * 2}; },
@@ -110,7 +114,7 @@ TANDEM_OP(kReciprocal) = {
 
 TANDEM_OP(kFloor) = {
     .name = "floor",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::floor,
@@ -118,7 +122,7 @@ TANDEM_OP(kFloor) = {
 
 TANDEM_OP(kCeil) = {
     .name = "ceil",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::ceil,
@@ -126,7 +130,7 @@ TANDEM_OP(kCeil) = {
 
 TANDEM_OP(kRound) = {
     .name = "round",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::round,
@@ -134,7 +138,7 @@ TANDEM_OP(kRound) = {
 
 TANDEM_OP(kTrunc) = {
     .name = "trunc",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::trunc,
@@ -142,7 +146,7 @@ TANDEM_OP(kTrunc) = {
 
 TANDEM_OP(kFrac) = {
     .name = "frac",
-    .infer = infer_map,
+    .infer = infer_map_real,
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .map = MapFn::frac,
@@ -385,7 +389,7 @@ TANDEM_OP(kDigamma) = {
 
 TANDEM_OP(kRelu) = {
     .name = "relu",
-    .infer = infer_map,
+    .infer = infer_map_number,
     .kernel = map_kernel,
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -419,24 +423,16 @@ TANDEM_OP(kNanToNum) = {
   Tensor Tensor::name() const { return apply(op, {*this}); } \
   Tensor& Tensor::name##_() const { return apply_inplace(op, *this, {*this}); }
 
-// Whole numbers are their own floor, so integer tensors are only copied.
-#define TANDEM_ROUNDING(name, op)                                                                \
-  Tensor name(const Tensor& x) { return x.name(); }                                              \
-  Tensor Tensor::name() const { return is_floating_point() ? apply(op, {*this}) : clone(); }     \
-  Tensor& Tensor::name##_() const {                                                              \
-    return is_floating_point() ? apply_inplace(op, *this, {*this}) : const_cast<Tensor&>(*this); \
-  }
-
 TANDEM_UNARY(abs, kAbs)
 TANDEM_UNARY(sign, kSign)
 TANDEM_UNARY(square, kSquare)
 TANDEM_UNARY(sqrt, kSqrt)
 TANDEM_UNARY(rsqrt, kRsqrt)
 TANDEM_UNARY(reciprocal, kReciprocal)
-TANDEM_ROUNDING(floor, kFloor)
-TANDEM_ROUNDING(ceil, kCeil)
-TANDEM_ROUNDING(round, kRound)
-TANDEM_ROUNDING(trunc, kTrunc)
+TANDEM_UNARY(floor, kFloor)
+TANDEM_UNARY(ceil, kCeil)
+TANDEM_UNARY(round, kRound)
+TANDEM_UNARY(trunc, kTrunc)
 TANDEM_UNARY(frac, kFrac)
 TANDEM_UNARY(exp, kExp)
 TANDEM_UNARY(exp2, kExp2)
@@ -466,7 +462,6 @@ TANDEM_UNARY(digamma, kDigamma)
 TANDEM_UNARY(relu, kRelu)
 
 #undef TANDEM_UNARY
-#undef TANDEM_ROUNDING
 
 Tensor round(const Tensor& x, int64_t decimals) { return x.round(decimals); }
 Tensor Tensor::round(int64_t decimals) const {
@@ -477,18 +472,38 @@ Tensor Tensor::round(int64_t decimals) const {
   return decimals > 0 ? (*this * scale).round() / scale : (*this / scale).round() * scale;
 }
 
+namespace {
+// The in-place form of a composite: its result written over what it was made from.
+Tensor& overwrite(const char* name, const Tensor& self, const Tensor& result) {
+  TANDEM_CHECK_TYPE(can_cast(result.dtype(), self.dtype()), name, "_: result type ", result.dtype(),
+                    " can't be cast to the desired output type ", self.dtype());
+  return self.copy_(result);
+}
+}  // namespace
+
+Tensor& Tensor::round_(int64_t decimals) const {
+  return decimals == 0 ? round_() : overwrite("round", *this, round(decimals));
+}
+
 Tensor polygamma(int64_t n, const Tensor& x) {
   TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n, got ", n);
   if (n == 0) return x.digamma();
   return apply(kPolygamma, {x}, MapAttrs{static_cast<double>(n)});
 }
 Tensor Tensor::polygamma(int64_t n) const { return tandem::polygamma(n, *this); }
+Tensor& Tensor::polygamma_(int64_t n) const {
+  return overwrite("polygamma", *this, tandem::polygamma(n, *this));
+}
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  const Tensor p = eps ? x.clamp(*eps, 1 - *eps) : x;
+  const Tensor y = x.is_floating_point() ? x : x.to(get_default_dtype());
+  const Tensor p = eps ? y.clamp(*eps, 1 - *eps) : y;
   return (p / (1 - p)).log();
 }
 Tensor Tensor::logit(std::optional<double> eps) const { return tandem::logit(*this, eps); }
+Tensor& Tensor::logit_(std::optional<double> eps) const {
+  return overwrite("logit", *this, tandem::logit(*this, eps));
+}
 
 Tensor sinc(const Tensor& x) {
   const Tensor y = x * kPi;
@@ -498,11 +513,20 @@ Tensor sinc(const Tensor& x) {
   return where(zero, 1 - y * y / 6, safe.sin() / safe);
 }
 Tensor Tensor::sinc() const { return tandem::sinc(*this); }
+Tensor& Tensor::sinc_() const { return overwrite("sinc", *this, tandem::sinc(*this)); }
+
+Tensor Tensor::positive() const {
+  TANDEM_CHECK_TYPE(dtype() != kBool,
+                    "positive: The `+` operator, on a bool tensor is not supported.");
+  return *this;
+}
 
 Tensor deg2rad(const Tensor& x) { return x * (kPi / 180); }
 Tensor rad2deg(const Tensor& x) { return x * (180 / kPi); }
 Tensor Tensor::deg2rad() const { return tandem::deg2rad(*this); }
 Tensor Tensor::rad2deg() const { return tandem::rad2deg(*this); }
+Tensor& Tensor::deg2rad_() const { return mul_(kPi / 180); }
+Tensor& Tensor::rad2deg_() const { return mul_(180 / kPi); }
 
 namespace {
 MapAttrs nan_to_num_attrs(DType t, std::optional<double> nan, std::optional<double> posinf,
@@ -516,7 +540,6 @@ MapAttrs nan_to_num_attrs(DType t, std::optional<double> nan, std::optional<doub
 
 Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
-  if (!x.is_floating_point()) return x.clone();
   return apply(kNanToNum, {x}, nan_to_num_attrs(x.dtype(), nan, posinf, neginf));
 }
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf,
@@ -525,7 +548,6 @@ Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posin
 }
 Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
                             std::optional<double> neginf) const {
-  if (!is_floating_point()) return const_cast<Tensor&>(*this);
   return apply_inplace(kNanToNum, *this, {*this}, nan_to_num_attrs(dtype(), nan, posinf, neginf));
 }
 

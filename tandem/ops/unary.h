@@ -113,6 +113,18 @@ Tensor rad2deg(const Tensor& x);
 Tensor nan_to_num(const Tensor& x, std::optional<double> nan = std::nullopt,
                   std::optional<double> posinf = std::nullopt,
                   std::optional<double> neginf = std::nullopt);
-inline Tensor positive(const Tensor& x) { return x; }
+inline Tensor& round_(const Tensor& x, int64_t decimals) { return x.round_(decimals); }
+inline Tensor& logit_(const Tensor& x, std::optional<double> eps = std::nullopt) {
+  return x.logit_(eps);
+}
+inline Tensor& sinc_(const Tensor& x) { return x.sinc_(); }
+inline Tensor& deg2rad_(const Tensor& x) { return x.deg2rad_(); }
+inline Tensor& rad2deg_(const Tensor& x) { return x.rad2deg_(); }
+inline Tensor& nan_to_num_(const Tensor& x, std::optional<double> nan = std::nullopt,
+                           std::optional<double> posinf = std::nullopt,
+                           std::optional<double> neginf = std::nullopt) {
+  return x.nan_to_num_(nan, posinf, neginf);
+}
+inline Tensor positive(const Tensor& x) { return x.positive(); }
 
 }  // namespace tandem

@@ -81,6 +81,8 @@ const std::vector<Row>& all_rows() {
     std::vector<Row> r;
     add_pointwise_rows(r);
     add_reduce_rows(r);
+    add_compare_rows(r);
+    add_activation_rows(r);
     add_view_rows(r);
     add_index_rows(r);
     add_arrange_rows(r);

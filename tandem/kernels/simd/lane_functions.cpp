@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tandem/base/error.h"
 
@@ -67,8 +69,37 @@ double digamma(double x) {
   return result + std::log(x) - 0.5 / x - series;
 }
 
+namespace {
+// The n-th derivative of cot(pi x): a polynomial in the cotangent, since its derivative is
+// -pi (1 + cot^2).
+double cot_derivative(int n, double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  std::vector<double> p = {0, 1};
+  for (int k = 0; k < n; ++k) {
+    std::vector<double> d(p.size() + 1, 0.0);
+    for (size_t i = 1; i < p.size(); ++i) {
+      d[i - 1] -= kPi * static_cast<double>(i) * p[i];
+      d[i + 1] -= kPi * static_cast<double>(i) * p[i];
+    }
+    p = std::move(d);
+  }
+  const double c = 1 / std::tan(kPi * (x - std::trunc(x)));
+  double r = 0;
+  for (size_t i = p.size(); i-- > 0;) r = r * c + p[i];
+  return r;
+}
+}  // namespace
+
 double polygamma(double n, double x) {
-  if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::infinity();
+  if (std::isnan(x)) return x;
+  const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
+  if (x <= 0 && x == std::floor(x)) return sign * std::numeric_limits<double>::infinity();
+  if (std::isinf(x)) return 0;
+  // Far left the reflection saves adding up one term for each unit.
+  if (x < -20) {
+    constexpr double kPi = 3.14159265358979323846;
+    return -kPi * cot_derivative(static_cast<int>(n), x) - sign * polygamma(n, 1 - x);
+  }
   // (-1)^(n+1) n! times Hurwitz' zeta(n + 1, x): plain terms up to where the Euler-Maclaurin series
   // holds, then that.
   const double s = n + 1;
@@ -88,7 +119,7 @@ double polygamma(double n, double x) {
     sum += kB[k] * factor;
     factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
   }
-  return (std::fmod(n, 2) == 0 ? -1 : 1) * std::tgamma(s) * sum;
+  return sign * std::tgamma(s) * sum;
 }
 
 double erfinv(double y) {

@@ -66,7 +66,8 @@ struct Vec {
   friend HWY_INLINE Mask<T> operator>(Vec a, Vec b) { return {hn::Gt(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator>=(Vec a, Vec b) { return {hn::Ge(a.v, b.v)}; }
   friend HWY_INLINE Mask<T> operator==(Vec a, Vec b) { return {hn::Eq(a.v, b.v)}; }
-  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Ne(a.v, b.v)}; }
+  // Highway's Ne is false for nan.
+  friend HWY_INLINE Mask<T> operator!=(Vec a, Vec b) { return {hn::Not(hn::Eq(a.v, b.v))}; }
 };
 
 template <class T>
