@@ -146,6 +146,46 @@ TANDEM_OP(kLogcumsumexp) = {
     },
 };
 
+namespace {
+
+void infer_extreme(const InferArgs& a) {
+  for (int i = 0; i < 2; ++i) a.out(i).sizes = a.in().sizes;
+  a.out(0).dtype = a.in().dtype;
+  a.out(1).dtype = kLong;
+}
+
+template <kernels::ScanFn fn>
+void extreme_kernel(const KernelArgs& a) {
+  kernels::scan(fn, a.in(), a.attrs<ScanAttrs>().dim, a.out(0), &a.out(1));
+}
+
+// An element gets the gradients of all places where it was the greatest so far.
+Grads extreme_vjp(const VjpArgs& a) {
+  const TensorType& in = a.input_type();
+  if (in.sizes.empty()) return {a.grad(0)};
+  const Tensor none = zeros(in.sizes, a.grad(0).options());
+  return {none.scatter_add(a.attrs<ScanAttrs>().dim, a.output(1), a.grad(0))};
+}
+
+}  // namespace
+
+TANDEM_OP(kCummax) = {
+    .name = "cummax",
+    .infer = infer_extreme,
+    .kernel = extreme_kernel<kernels::ScanFn::Max>,
+    .saves = Saves::all(Saves::out(1)),
+    .vjp = extreme_vjp,
+    .outputs = 2,
+};
+TANDEM_OP(kCummin) = {
+    .name = "cummin",
+    .infer = infer_extreme,
+    .kernel = extreme_kernel<kernels::ScanFn::Min>,
+    .saves = Saves::all(Saves::out(1)),
+    .vjp = extreme_vjp,
+    .outputs = 2,
+};
+
 Tensor shifted(const Tensor& x, int64_t dim, int64_t by, double value) {
   return apply(kShift, {x}, ShiftAttrs{dim, by, value});
 }
@@ -176,6 +216,17 @@ Tensor logcumsumexp(const Tensor& x, int64_t dim) {
   return apply(kLogcumsumexp, {x}, scan_attrs("logcumsumexp", x, dim));
 }
 
+std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {
+  auto [values, indices] = apply_n<2>(kCummax, {x}, scan_attrs("cummax", x, dim));
+  return {std::move(values), std::move(indices)};
+}
+std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
+  auto [values, indices] = apply_n<2>(kCummin, {x}, scan_attrs("cummin", x, dim));
+  return {std::move(values), std::move(indices)};
+}
+
+std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return tandem::cummax(*this, dim); }
+std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return tandem::cummin(*this, dim); }
 Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const {
   return tandem::cumsum(*this, dim, dtype);
 }
