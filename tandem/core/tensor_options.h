@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <ostream>
+#include <string>
+#include <type_traits>
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
@@ -30,8 +32,10 @@ class TensorOptions {
   TensorOptions(DeviceType d) : device_(Device(d)) {}
   TensorOptions(Layout l) : layout_(l) {}
   TensorOptions(MemoryFormat f) : memory_format_(f) {}
-  TensorOptions(const char* device) : device_(Device(device)) {}
-  TensorOptions(const std::string& device) : device_(Device(device)) {}
+  /// A device by name. A template, lest the number 0 be taken for a null string.
+  template <class S>
+    requires(std::is_convertible_v<const S&, std::string> && !std::is_integral_v<S>)
+  TensorOptions(const S& device) : device_(Device(std::string(device))) {}
 
   TensorOptions dtype(std::optional<DType> t) const { return with(&TensorOptions::dtype_, t); }
   TensorOptions device(std::optional<Device> d) const { return with(&TensorOptions::device_, d); }
