@@ -473,7 +473,8 @@ Tensor Tensor::round(int64_t decimals) const {
 }
 
 namespace {
-// The in-place form of a composite: its result written over what it was made from.
+// The in-place form of a composite: its result written over what it was made from. The result is
+// made from a copy, since its gradient may need the values that are overwritten.
 Tensor& overwrite(const char* name, const Tensor& self, const Tensor& result) {
   TANDEM_CHECK_TYPE(can_cast(result.dtype(), self.dtype()), name, "_: result type ", result.dtype(),
                     " can't be cast to the desired output type ", self.dtype());
@@ -482,7 +483,7 @@ Tensor& overwrite(const char* name, const Tensor& self, const Tensor& result) {
 }  // namespace
 
 Tensor& Tensor::round_(int64_t decimals) const {
-  return decimals == 0 ? round_() : overwrite("round", *this, round(decimals));
+  return decimals == 0 ? round_() : overwrite("round", *this, clone().round(decimals));
 }
 
 Tensor polygamma(int64_t n, const Tensor& x) {
@@ -492,7 +493,7 @@ Tensor polygamma(int64_t n, const Tensor& x) {
 }
 Tensor Tensor::polygamma(int64_t n) const { return tandem::polygamma(n, *this); }
 Tensor& Tensor::polygamma_(int64_t n) const {
-  return overwrite("polygamma", *this, tandem::polygamma(n, *this));
+  return overwrite("polygamma", *this, clone().polygamma(n));
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
@@ -502,7 +503,7 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
 }
 Tensor Tensor::logit(std::optional<double> eps) const { return tandem::logit(*this, eps); }
 Tensor& Tensor::logit_(std::optional<double> eps) const {
-  return overwrite("logit", *this, tandem::logit(*this, eps));
+  return overwrite("logit", *this, clone().logit(eps));
 }
 
 Tensor sinc(const Tensor& x) {
@@ -513,7 +514,7 @@ Tensor sinc(const Tensor& x) {
   return where(zero, 1 - y * y / 6, safe.sin() / safe);
 }
 Tensor Tensor::sinc() const { return tandem::sinc(*this); }
-Tensor& Tensor::sinc_() const { return overwrite("sinc", *this, tandem::sinc(*this)); }
+Tensor& Tensor::sinc_() const { return overwrite("sinc", *this, clone().sinc()); }
 
 Tensor Tensor::positive() const {
   TANDEM_CHECK_TYPE(dtype() != kBool,
