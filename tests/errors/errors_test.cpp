@@ -22,6 +22,7 @@ const std::vector<Case>& all_cases() {
     add_type_cases(c);
     add_autograd_cases(c);
     add_op_cases(c);
+    add_index_cases(c);
     return c;
   }();
   return cases;
