@@ -35,7 +35,7 @@ void scatter_kernel(const KernelArgs& a) {
   const auto& s = a.attrs<ScatterAttrs>();
   const Array &x = a.in(0), &out = a.out();
   if (x.data != out.data || x.stride() != out.stride()) kernels::copy(x, out);
-  kernels::scatter_along(s.fn, out, s.dim, a.in(1), a.in(2));
+  naming(a.op.name, [&] { kernels::scatter_along(s.fn, out, s.dim, a.in(1), a.in(2)); });
 }
 
 void infer_scatter(const InferArgs& a) {
@@ -86,7 +86,9 @@ TANDEM_OP(kGather) = {
         },
     .kernel =
         [](const KernelArgs& a) {
-          kernels::gather_along(a.in(0), a.attrs<GatherAttrs>().dim, a.in(1), a.out());
+          naming(a.op.name, [&] {
+            kernels::gather_along(a.in(0), a.attrs<GatherAttrs>().dim, a.in(1), a.out());
+          });
         },
     .saves = Saves::each(Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {

@@ -158,22 +158,27 @@ void check_values(const char* op, const Tensor& x, IntArrayRef dims, const Tenso
 
 Tensor index_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices) {
   const auto ready = prepared(op, x, dims, indices);
-  return apply(kIndex, arguments(x, nullptr, ready).ref(), IndexAttrs{dims});
+  return naming(
+      op, [&] { return apply(kIndex, arguments(x, nullptr, ready).ref(), IndexAttrs{dims}); });
 }
 
 Tensor index_put_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
                     const Tensor& values, bool accumulate) {
   const auto ready = prepared(op, x, dims, indices);
   check_values(op, x, dims, ready[0], values);
-  return apply(kIndexPut, arguments(x, &values, ready).ref(), IndexPutAttrs{dims, accumulate});
+  return naming(op, [&] {
+    return apply(kIndexPut, arguments(x, &values, ready).ref(), IndexPutAttrs{dims, accumulate});
+  });
 }
 
 Tensor& index_put_at_(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
                       const Tensor& values, bool accumulate) {
   const auto ready = prepared(op, x, dims, indices);
   check_values(op, x, dims, ready[0], values);
-  return apply_inplace(kIndexPut, x, arguments(x, &values, ready).ref(),
-                       IndexPutAttrs{dims, accumulate});
+  return naming(op, [&]() -> Tensor& {
+    return apply_inplace(kIndexPut, x, arguments(x, &values, ready).ref(),
+                         IndexPutAttrs{dims, accumulate});
+  });
 }
 
 }  // namespace tandem

@@ -14,6 +14,16 @@ struct IndexPutAttrs {
   TANDEM_FIELDS(dims, accumulate)
 };
 
+/// Runs f; an index that is out of bounds is told with the name of the function it was given to.
+template <class F>
+decltype(auto) naming(const char* op, const F& f) {
+  try {
+    return f();
+  } catch (const IndexError& e) {
+    throw IndexError(str(op, ": ", e.what()));
+  }
+}
+
 /// x, then int64 index tensors of one shape: what advanced indexing reads.
 extern const OpDef kIndex;
 /// x, values, then index tensors: a copy of x with the values written, or added, at these places.

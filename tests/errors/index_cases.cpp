@@ -30,7 +30,7 @@ void add_index_cases(std::vector<Case>& cases) {
       {"scatter_ beyond the end",
        Kind::kIndex,
        [](Things& t) {
-         t.x.scatter_(1, full({2, 1}, 7, kLong), 1);
+         t.x.scatter_(1, tensor({0, 7}).view({2, 1}), 1);
        },
        {"scatter", "7"}},
       {"scatter with an unknown way to combine",
@@ -52,7 +52,7 @@ void add_index_cases(std::vector<Case>& cases) {
       {"index_add_ beyond the end",
        Kind::kIndex,
        [=](Things& t) {
-         t.x.index_add_(0, one(5), ones({1, 3}));
+         t.x.index_add_(0, tensor({0, 5}), ones({2, 3}));
        },
        {"index_add", "5"}},
       {"index_add of another shape",
@@ -77,7 +77,7 @@ void add_index_cases(std::vector<Case>& cases) {
          t.x.index({ones({2, 2}, kBool)});
        },
        {"mask", "[2, 2]", "[2, 3]"}},
-      {"index with real numbers", Kind::kIndex, [](Things& t) { t.x.index({t.y}); }, {"Float"}},
+      {"index with real numbers", Kind::kType, [](Things& t) { t.x.index({t.y}); }, {"Float"}},
       {"index tensors that do not broadcast",
        Kind::kIndex,
        [](Things& t) {
