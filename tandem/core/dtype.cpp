@@ -40,10 +40,7 @@ bool can_cast(DType from, DType to) {
 DType get_default_dtype() { return g_default.load(std::memory_order_relaxed); }
 
 void set_default_dtype(DType t) {
-  TANDEM_CHECK_TYPE(
-      is_floating(t),
-      "set_default_dtype: only floating-point types are supported as the default type, got ",
-      name_of(t));
+  TANDEM_CHECK_TYPE(t != DType::Undefined, "set_default_dtype: the dtype is undefined");
   g_default.store(t, std::memory_order_relaxed);
 }
 

@@ -136,5 +136,10 @@ bool can_cast(DType from, DType to);
 /// The dtype of tensors made from real numbers without one being named; float32 at first.
 DType get_default_dtype();
 void set_default_dtype(DType t);
+/// The dtype of real results made from whole numbers: the default one, or float32 if that is not real.
+inline DType default_real_dtype() {
+  const DType t = get_default_dtype();
+  return is_floating(t) ? t : kFloat;
+}
 
 }  // namespace tandem

@@ -72,6 +72,8 @@ class Tensor {
   bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
   bool is_non_overlapping_and_dense() const;
   int64_t storage_offset() const { return checked().offset; }
+  /// Number of the device; -1 on the cpu.
+  int64_t get_device() const { return device().index(); }
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_meta() const { return device().is_meta(); }
@@ -677,11 +679,17 @@ class Tensor {
                                      bool keepdim = false) const;
   Tensor argmax(std::optional<int64_t> dim = std::nullopt, bool keepdim = false) const;
   Tensor argmin(std::optional<int64_t> dim = std::nullopt, bool keepdim = false) const;
-  Tensor var(bool unbiased) const;
+  // A template, lest var(0) mean var(false) and not dimension 0.
+  template <class B>
+  requires(std::is_same_v<B, bool>) Tensor var(B unbiased)
+  const { return var(std::nullopt, unbiased, false); }
   Tensor var(OptionalIntArrayRef dim, bool unbiased, bool keepdim = false) const;
   Tensor var(OptionalIntArrayRef dim = std::nullopt,
              std::optional<int64_t> correction = std::nullopt, bool keepdim = false) const;
-  Tensor std(bool unbiased) const;
+  // A template, lest std(0) mean std(false) and not dimension 0.
+  template <class B>
+  requires(std::is_same_v<B, bool>) Tensor std(B unbiased)
+  const { return std(std::nullopt, unbiased, false); }
   Tensor std(OptionalIntArrayRef dim, bool unbiased, bool keepdim = false) const;
   Tensor std(OptionalIntArrayRef dim = std::nullopt,
              std::optional<int64_t> correction = std::nullopt, bool keepdim = false) const;

@@ -29,7 +29,7 @@ class Promotion {
   void add(const TensorType& t) { add(t.dtype, t.sizes.empty(), t.weak); }
   void add(DType dtype, bool is_0d, bool weak) {
     DType& slot = weak ? number_ : is_0d ? scalar_ : array_;
-    slot = promote_types(slot, weak && is_floating(dtype) ? get_default_dtype() : dtype);
+    slot = promote_types(slot, weak && is_floating(dtype) ? default_real_dtype() : dtype);
   }
   DType result() const;
 

@@ -288,8 +288,8 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
                " and ", atol);
   Tensor close = x == y;
   if (equal_nan) close = close | (x.isnan() & y.isnan());
-  const Tensor a = x.is_floating_point() ? x : x.to(get_default_dtype());
-  const Tensor b = y.is_floating_point() ? y : y.to(get_default_dtype());
+  const Tensor a = x.is_floating_point() ? x : x.to(default_real_dtype());
+  const Tensor b = y.is_floating_point() ? y : y.to(default_real_dtype());
   const Tensor difference = (a - b).abs();
   return close | (difference.isfinite() & (difference <= (b * rtol).abs() + atol));
 }

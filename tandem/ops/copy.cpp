@@ -67,6 +67,9 @@ Tensor& Tensor::copy_(const Tensor& source, bool) const {
 }
 
 Tensor Tensor::to(const TensorOptions& o, bool, bool copy, std::optional<MemoryFormat>) const {
+  TANDEM_CHECK(
+      !o.requires_grad(),
+      "to(options) expects unset requires_grad flag, but got options.requires_grad set to true");
   const DType t = o.has_dtype() ? o.dtype() : dtype();
   const Device d = o.has_device() ? o.device() : device();
   if (!(d == device())) {

@@ -17,7 +17,7 @@ DType promoted(const InferArgs& a) {
   const TensorType& first = a.in(0);
   if (a.n_inputs == 1 ||
       (a.n_inputs == 2 && first.dtype == a.in(1).dtype && !first.weak && !a.in(1).weak))
-    return first.weak && is_floating(first.dtype) ? get_default_dtype() : first.dtype;
+    return first.weak && is_floating(first.dtype) ? default_real_dtype() : first.dtype;
   Promotion p;
   for (int i = 0; i < a.n_inputs; ++i) p.add(a.in(i));
   return p.result();
@@ -33,7 +33,7 @@ void infer_map(const InferArgs& a) {
 void infer_map_float(const InferArgs& a) {
   infer_shape(a);
   const DType t = promoted(a);
-  a.out().dtype = is_floating(t) ? t : get_default_dtype();
+  a.out().dtype = is_floating(t) ? t : default_real_dtype();
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "tandem/ops/reduction.h"
 #include "tandem/ops/scan.h"
 #include "tandem/ops/sort.h"
+#include "tandem/ops/special.h"
 #include "tandem/ops/tensor_index.h"
 #include "tandem/ops/ternary.h"
 #include "tandem/ops/unary.h"

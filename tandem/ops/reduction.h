@@ -55,23 +55,36 @@ Tensor argmin(const Tensor& x, std::optional<int64_t> dim = std::nullopt, bool k
 // -- moments and norms (reduction_moments.cpp) --------------------------------------------------
 
 /// Sum of squared deviations over n - correction; unbiased means a correction of 1, the default.
-Tensor var(const Tensor& x, bool unbiased);
+/// Where only `unbiased` is given it must be a bool: var(x, 0) means dimension 0.
+template <class B>
+requires(std::is_same_v<B, bool>) Tensor var(const Tensor& x, B unbiased) {
+  return x.var(unbiased);
+}
 Tensor var(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim = false);
 Tensor var(const Tensor& x, OptionalIntArrayRef dim = std::nullopt,
            std::optional<int64_t> correction = std::nullopt, bool keepdim = false);
-Tensor std(const Tensor& x, bool unbiased);
+template <class B>
+requires(std::is_same_v<B, bool>) Tensor std(const Tensor& x, B unbiased) {
+  return x.std(unbiased);
+}
 Tensor std(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim = false);
 Tensor std(const Tensor& x, OptionalIntArrayRef dim = std::nullopt,
            std::optional<int64_t> correction = std::nullopt, bool keepdim = false);
-std::tuple<Tensor, Tensor> var_mean(const Tensor& x, bool unbiased);
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased,
                                     bool keepdim = false);
+template <class B>
+requires(std::is_same_v<B, bool>) std::tuple<Tensor, Tensor> var_mean(const Tensor& x, B unbiased) {
+  return var_mean(x, std::nullopt, unbiased, false);
+}
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim = std::nullopt,
                                     std::optional<int64_t> correction = std::nullopt,
                                     bool keepdim = false);
-std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased);
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased,
                                     bool keepdim = false);
+template <class B>
+requires(std::is_same_v<B, bool>) std::tuple<Tensor, Tensor> std_mean(const Tensor& x, B unbiased) {
+  return std_mean(x, std::nullopt, unbiased, false);
+}
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dim = std::nullopt,
                                     std::optional<int64_t> correction = std::nullopt,
                                     bool keepdim = false);

@@ -181,7 +181,7 @@ TANDEM_OP(kLogsumexp) = {
         [](const InferArgs& a) {
           const auto& r = a.attrs<VarAttrs>();
           a.out().sizes = reduced_sizes(a.in().sizes, r.dims, r.keepdim);
-          a.out().dtype = is_floating(a.in().dtype) ? a.in().dtype : get_default_dtype();
+          a.out().dtype = is_floating(a.in().dtype) ? a.in().dtype : default_real_dtype();
         },
     .kernel =
         [](const KernelArgs& a) {
@@ -267,18 +267,12 @@ Tensor norm_of(const Tensor& x, const std::optional<Scalar>& p, OptionalIntArray
 
 }  // namespace
 
-Tensor var(const Tensor& x, bool unbiased) {
-  return variance(kVar, x, std::nullopt, false, unbiased);
-}
 Tensor var(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return variance(kVar, x, dim, keepdim, unbiased);
 }
 Tensor var(const Tensor& x, OptionalIntArrayRef dim, std::optional<int64_t> correction,
            bool keepdim) {
   return variance(kVar, x, dim, keepdim, correction.value_or(1));
-}
-Tensor std(const Tensor& x, bool unbiased) {
-  return variance(kStd, x, std::nullopt, false, unbiased);
 }
 Tensor std(const Tensor& x, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return variance(kStd, x, dim, keepdim, unbiased);
@@ -287,9 +281,6 @@ Tensor std(const Tensor& x, OptionalIntArrayRef dim, std::optional<int64_t> corr
            bool keepdim) {
   return variance(kStd, x, dim, keepdim, correction.value_or(1));
 }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& x, bool unbiased) {
-  return variance_and_mean(kVarMean, x, std::nullopt, false, unbiased);
-}
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased,
                                     bool keepdim) {
   return variance_and_mean(kVarMean, x, dim, keepdim, unbiased);
@@ -297,9 +288,6 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim, bo
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dim,
                                     std::optional<int64_t> correction, bool keepdim) {
   return variance_and_mean(kVarMean, x, dim, keepdim, correction.value_or(1));
-}
-std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased) {
-  return variance_and_mean(kStdMean, x, std::nullopt, false, unbiased);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dim, bool unbiased,
                                     bool keepdim) {
@@ -344,14 +332,12 @@ Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
       SoftmaxAttrs{wrap_dim("log_softmax", dim, x.dim()), dtype.value_or(DType::Undefined)});
 }
 
-Tensor Tensor::var(bool unbiased) const { return tandem::var(*this, unbiased); }
 Tensor Tensor::var(OptionalIntArrayRef dim, bool unbiased, bool keepdim) const {
   return tandem::var(*this, dim, unbiased, keepdim);
 }
 Tensor Tensor::var(OptionalIntArrayRef dim, std::optional<int64_t> correction, bool keepdim) const {
   return tandem::var(*this, dim, correction, keepdim);
 }
-Tensor Tensor::std(bool unbiased) const { return tandem::std(*this, unbiased); }
 Tensor Tensor::std(OptionalIntArrayRef dim, bool unbiased, bool keepdim) const {
   return tandem::std(*this, dim, unbiased, keepdim);
 }

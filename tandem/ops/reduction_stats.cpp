@@ -74,7 +74,7 @@ Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fwe
                     "cov: aweights cannot be negative");
     w = w.defined() ? w * *aweights : *aweights;
   }
-  const Tensor real = is_floating(rows.dtype()) ? rows : rows.to(get_default_dtype());
+  const Tensor real = is_floating(rows.dtype()) ? rows : rows.to(default_real_dtype());
   Tensor divisor, centred, weighted;
   if (w.defined()) {
     const Tensor total = w.sum();

@@ -70,7 +70,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 DType clamp_type(DType t, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   for (const std::optional<Scalar>* bound : {&min, &max}) {
     if (!*bound) continue;
-    if ((*bound)->isFloatingPoint() && !is_floating(t)) t = get_default_dtype();
+    if ((*bound)->isFloatingPoint() && !is_floating(t)) t = default_real_dtype();
     if ((*bound)->isIntegral() && t == kBool) t = kLong;
   }
   return t;

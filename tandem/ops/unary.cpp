@@ -497,7 +497,7 @@ Tensor& Tensor::polygamma_(int64_t n) const {
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  const Tensor y = x.is_floating_point() ? x : x.to(get_default_dtype());
+  const Tensor y = x.is_floating_point() ? x : x.to(default_real_dtype());
   const Tensor p = eps ? y.clamp(*eps, 1 - *eps) : y;
   return (p / (1 - p)).log();
 }
