@@ -81,6 +81,7 @@ const std::vector<Row>& all_rows() {
     std::vector<Row> r;
     add_pointwise_rows(r);
     add_reduce_rows(r);
+    add_sort_rows(r);
     add_compare_rows(r);
     add_activation_rows(r);
     add_view_rows(r);
