@@ -14,6 +14,7 @@
 #include "tandem/autograd/function.h"
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/autograd/tape.h"
+#include "tandem/base/enum.h"
 #include "tandem/base/memory.h"
 #include "tandem/base/parallel.h"
 #include "tandem/base/warning.h"

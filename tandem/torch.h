@@ -106,6 +106,31 @@ using c10::nullopt;
 using c10::optional;
 using c10::scalarTypeToTypeMeta;
 using c10::typeMetaToScalarType;
+/// The dtype of what the list holds, unlike torch::tensor; numbers too give a tensor of one
+/// dimension.
+template <class T>
+Tensor tensor(ArrayRef<T> values, const TensorOptions& o = {}) {
+  return tandem::detail::tensor_from(values.data(), dtype_v<T>, values.size(), o);
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& o = {}) {
+  return tensor(ArrayRef<T>(values.begin(), values.size()), o);
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, const TensorOptions& o = {}) {
+  return tensor(ArrayRef<T>(values), o);
+}
+template <class T>
+requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& o = {}) {
+  return tensor(ArrayRef<T>(&value, 1), o);
+}
+
+/// LibTorch's older way to name a kind of tensor.
+enum class Backend { CPU, SparseCPU };
+inline TensorOptions getDeprecatedTypeProperties(Backend b, DType t) {
+  return TensorOptions(t).layout(b == Backend::CPU ? kStrided : kSparse);
+}
+
 namespace native {
 inline bool is_nonzero(const Tensor& t) { return t.is_nonzero(); }
 }  // namespace native
@@ -200,7 +225,71 @@ constexpr bool check_not_lvalue_references() {
 #define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
   TANDEM_CHECK_AS(::tandem::NotImplementedError, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_INTERNAL_ASSERT(condition, ...) TANDEM_ASSERT(condition __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_ARG(condition, argument, ...) \
+  TANDEM_CHECK(condition, "invalid argument ", argument, ": " __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_ARG_CHECK(condition, argument, ...) \
+  TORCH_CHECK_ARG(condition, argument __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN(...) TANDEM_WARN(__VA_ARGS__)
 #define TORCH_WARN_ONCE(...) TANDEM_WARN_ONCE(__VA_ARGS__)
 #define AT_ERROR(...) TANDEM_CHECK(false, __VA_ARGS__)
 #define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
+
+// AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { scalar_t* p = x.data_ptr<scalar_t>();
+// ... })
+#define AT_DISPATCH_CASE(dtype, ...)                                                 \
+  case dtype: {                                                                      \
+    using scalar_t [[maybe_unused]] = typename ::tandem::type_of_dtype<dtype>::type; \
+    return __VA_ARGS__();                                                            \
+  }
+#define AT_DISPATCH_SWITCH(type, name, ...)                                          \
+  [&] {                                                                              \
+    const ::tandem::DType tandem_type = (type);                                      \
+    switch (tandem_type) {                                                           \
+      __VA_ARGS__                                                                    \
+      default:                                                                       \
+        ::tandem::detail::raise<::tandem::NotImplementedError>(                      \
+            ::tandem::str('"', name, "\" not implemented for '", tandem_type, "'")); \
+    }                                                                                \
+  }()
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...)       \
+  AT_DISPATCH_CASE(::tandem::kDouble, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kFloat, __VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)     \
+  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__)  \
+  AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES(...)        \
+  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES(type, name, ...) \
+  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, name, ...)      \
+  AT_DISPATCH_SWITCH(type, name,                                  \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(::tandem::kHalf, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND(extra, type, name, ...)    \
+  AT_DISPATCH_SWITCH(type, name,                                  \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(extra, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(extra1, extra2, type, name, ...)            \
+  AT_DISPATCH_SWITCH(type, name,                                                    \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE( \
+                         extra1, __VA_ARGS__) AT_DISPATCH_CASE(extra2, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) \
+  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(type, name, ...) \
+  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND(extra, type, name, ...) \
+  AT_DISPATCH_SWITCH(type, name,                          \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(extra1, extra2, type, name, ...)                                \
+  AT_DISPATCH_SWITCH(type, name,                                                                   \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra1, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(extra2, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(extra1, extra2, extra3, type, name, ...)                        \
+  AT_DISPATCH_SWITCH(type, name,                                                                   \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra1, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(extra2, __VA_ARGS__)                                     \
+                             AT_DISPATCH_CASE(extra3, __VA_ARGS__))

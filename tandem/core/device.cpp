@@ -16,6 +16,14 @@ const char* name_of(DeviceType t) {
       return "opencl";
     case kMeta:
       return "meta";
+    case DeviceType::MKLDNN:
+      return "mkldnn";
+    case DeviceType::OPENGL:
+      return "opengl";
+    case DeviceType::IDEEP:
+      return "ideep";
+    case DeviceType::HIP:
+      return "hip";
   }
   return "unknown";
 }
@@ -33,7 +41,8 @@ Device::Device(const std::string& text) {
   const size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   bool known = false;
-  for (DeviceType t : {kCPU, kCUDA, kOpenCL, kMeta})
+  for (DeviceType t : {kCPU, kCUDA, kOpenCL, kMeta, DeviceType::MKLDNN, DeviceType::OPENGL,
+                       DeviceType::IDEEP, DeviceType::HIP})
     if (name == name_of(t)) type_ = t, known = true;
   TANDEM_CHECK(known, "Invalid device string: '", text,
                "'; expected one of cpu, cuda, opencl, meta, with an optional index as in opencl:0");

@@ -7,7 +7,18 @@
 
 namespace tandem {
 
-enum class DeviceType : int8_t { CPU, CUDA, OpenCL, Meta };
+/// Where tensors may live. Some are names only: see is_available.
+enum class DeviceType : int8_t {
+  CPU,
+  CUDA,
+  OpenCL,
+  Meta,
+  MKLDNN,
+  OPENGL,
+  IDEEP,
+  HIP,
+  OPENCL = OpenCL
+};
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
 inline constexpr DeviceType kOpenCL = DeviceType::OpenCL;

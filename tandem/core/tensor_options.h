@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -15,9 +16,13 @@ using std::nullopt;
 using std::nullopt_t;
 using std::optional;
 
-enum class Layout : int8_t { Strided };
+/// Tensors are strided; the other name exists so that programs can speak of it.
+enum class Layout : int8_t { Strided, Sparse };
 inline constexpr Layout kStrided = Layout::Strided;
-inline std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
+inline constexpr Layout kSparse = Layout::Sparse;
+inline std::ostream& operator<<(std::ostream& out, Layout l) {
+  return out << (l == kStrided ? "Strided" : "Sparse");
+}
 
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
@@ -28,14 +33,20 @@ class TensorOptions {
  public:
   TensorOptions() = default;
   TensorOptions(DType t) : dtype_(t) {}
-  TensorOptions(Device d) : device_(d) {}
+  // A template, so that braces are not taken for a device twice: TensorOptions({kCPU, 0}).
+  template <std::same_as<Device> D>
+  TensorOptions(D d) : device_(d) {}
+  template <std::integral I>
+  TensorOptions(DeviceType type, I index)
+      : device_(Device(type, static_cast<DeviceIndex>(index))) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
   TensorOptions(Layout l) : layout_(l) {}
   TensorOptions(MemoryFormat f) : memory_format_(f) {}
   /// A device by name. A template, lest the number 0 be taken for a null string.
   template <class S>
-    requires(std::is_convertible_v<const S&, std::string> && !std::is_integral_v<S>)
-  TensorOptions(const S& device) : device_(Device(std::string(device))) {}
+  requires(std::is_convertible_v<const S&, std::string> && !std::is_integral_v<S>)
+      TensorOptions(const S& device)
+      : device_(Device(std::string(device))) {}
 
   TensorOptions dtype(std::optional<DType> t) const { return with(&TensorOptions::dtype_, t); }
   TensorOptions device(std::optional<Device> d) const { return with(&TensorOptions::device_, d); }
@@ -59,7 +70,7 @@ class TensorOptions {
   Layout layout() const { return layout_.value_or(kStrided); }
   bool requires_grad() const { return requires_grad_.value_or(false); }
   bool pinned_memory() const { return pinned_memory_.value_or(false); }
-  bool is_sparse() const { return false; }
+  bool is_sparse() const { return layout() == kSparse; }
   DeviceIndex device_index() const { return device().index(); }
   bool has_dtype() const { return dtype_.has_value(); }
   bool has_device() const { return device_.has_value(); }

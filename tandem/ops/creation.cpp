@@ -30,6 +30,8 @@ struct FillAttrs {
 void check_options(const char* op, const TensorOptions& o) {
   TANDEM_CHECK(!o.has_memory_format() || o.memory_format_opt() != MemoryFormat::Preserve, op,
                ": the memory format Preserve needs a tensor to preserve the format of");
+  TANDEM_CHECK(o.layout() == kStrided, op, ": tensors are strided; there are none of layout ",
+               o.layout());
   TANDEM_CHECK(!o.requires_grad() || is_floating(o.dtype()), op,
                ": Only Tensors of floating point and complex dtype can require gradients");
 }

@@ -153,6 +153,24 @@ Tensor block_diag(TensorList tensors) {
   return result;
 }
 
+Tensor utils::flatten_dense_tensors(TensorList tensors) {
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) rows.push_back(t.reshape({-1}));
+  return cat(rows);
+}
+
+std::vector<Tensor> utils::unflatten_dense_tensors(const Tensor& flat, TensorList tensors) {
+  std::vector<Tensor> parts;
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    // Tensors without elements get memory of their own: resizing one must not reach into the row.
+    parts.push_back(t.numel() ? flat.narrow(0, at, t.numel()).view(t.sizes())
+                              : empty(t.sizes(), flat.options()));
+    at += t.numel();
+  }
+  return parts;
+}
+
 // -- repeating ------------------------------------------------------------------------------------
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {

@@ -19,6 +19,12 @@ Tensor column_stack(TensorList tensors);
 /// A matrix with these blocks on its diagonal, zeros elsewhere.
 Tensor block_diag(TensorList tensors);
 
+namespace utils {
+/// All elements of all tensors in one row, and back again into tensors of these shapes.
+Tensor flatten_dense_tensors(TensorList tensors);
+std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors);
+}  // namespace utils
+
 Tensor tile(const Tensor& x, IntArrayRef repeats);
 /// Element i repeated repeats[i] times: [3, 1] gives [0, 0, 0, 1].
 Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size = std::nullopt);
