@@ -126,11 +126,28 @@ T combined(ScatterFn fn, T a, T b) {
 
 }  // namespace
 
+namespace {
+// All of them, before anything is written: a refused scatter leaves its target as it was.
+void check_indices(const Array& index, int64_t dim, int64_t size) {
+  Nest<1> nest;
+  for (int d = 0; d < index.ndim; ++d) nest.add(index.sizes[d], {index.strides[d]});
+  nest.close();
+  const int64_t step = nest.step(0);
+  parallel_for(0, index.numel, kGrain, [&](int64_t begin, int64_t end) {
+    nest.rows(begin, end, [&](const int64_t* at, int64_t n) {
+      const int64_t* k = index.ptr<int64_t>() + at[0];
+      for (int64_t i = 0; i < n; ++i) checked(k[i * step], dim, size);
+    });
+  });
+}
+}  // namespace
+
 void scatter_along(ScatterFn fn, const Array& x_in, int64_t dim, const Array& index_in,
                    const Array& src_in) {
   if (index_in.numel == 0) return;
   const AtLeast1d x1(x_in), index1(index_in), src1(src_in);
   const Array &x = x1.array, &index = index1.array, &src = src1.array;
+  check_indices(index, dim, x.sizes[dim]);
   if (fn == ScatterFn::Set) {
     by_size(size_of(x.dtype),
             [&]<class T>(T) { scatter_loops<T>(x, dim, index, src, [](T& a, T b) { a = b; }); });
