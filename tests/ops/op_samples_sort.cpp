@@ -212,6 +212,35 @@ void add_counting(std::vector<Row>& rows) {
                   .refuses_others = false});
 }
 
+// A quantile halfway between two elements.
+void add_quantiles(std::vector<Row>& rows) {
+  const auto halfway = [](const Numbers& x) {
+    const Numbers s = sorted<false>(x);
+    return (s[1] + s[2]) / 2;
+  };
+  rows.push_back({.name = "quantile",
+                  .ops = {},
+                  .samples = {{.label = "last",
+                               .inputs = {distinct({3, 4})},
+                               .fn = FN(quantile(a[0], 0.5, -1)),
+                               .reference = [=](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {-1}, false, halfway)};
+                               }},
+                              {.label = "first kept",
+                               .inputs = {distinct({4, 3})},
+                               .fn = FN(nanquantile(a[0], 0.5, 0, true)),
+                               .reference = [=](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {0}, true, halfway)};
+                               }},
+                              {.label = "all",
+                               .inputs = {distinct({2, 2})},
+                               .fn = FN(quantile(a[0], 0.5)),
+                               .reference = [=](const ValuesList& a) -> ValuesList {
+                                 return {reduce(a[0], {}, false, halfway)};
+                               }}},
+                  .dtypes = kFullFloats});
+}
+
 // Functions made of other rows' functions.
 void add_statistics(std::vector<Row>& rows) {
   rows.push_back({.name = "dist",
@@ -438,6 +467,7 @@ void add_sort_rows(std::vector<Row>& rows) {
                   .refuses_others = false});
   add_running_extremes(rows);
   add_counting(rows);
+  add_quantiles(rows);
   add_statistics(rows);
 }
 
