@@ -500,6 +500,7 @@ TEST(OpTableAsAWhole, NamesAreUniqueAndThereAreEnough) {
       EXPECT_TRUE(labels.insert(s.label).second)
           << row.name << " has two samples '" << s.label << "'";
   }
+  EXPECT_GE(names.size(), 150u);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ const std::vector<Row>& all_rows() {
     add_index_rows(r);
     add_arrange_rows(r);
     add_misc_rows(r);
+    add_more_rows(r);
     add_creation_rows(r);
     add_softmax_rows(r);
     add_matmul_rows(r);

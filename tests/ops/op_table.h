@@ -168,6 +168,7 @@ void add_view_rows(std::vector<Row>& rows);
 void add_index_rows(std::vector<Row>& rows);
 void add_arrange_rows(std::vector<Row>& rows);
 void add_misc_rows(std::vector<Row>& rows);
+void add_more_rows(std::vector<Row>& rows);
 void add_creation_rows(std::vector<Row>& rows);
 void add_softmax_rows(std::vector<Row>& rows);
 
