@@ -92,20 +92,6 @@ void add_statistics(std::vector<Row>& rows) {
                             return {Values{{}, {3}}};
                           },
                           .grad = false}}});
-  composite({.name = "quantile",
-             .ops = {},
-             .samples = {{.label = "median of four",
-                          .inputs = {given({4}, {4, 1, 3, 2})},
-                          .fn = FN(quantile(a[0], 0.5)),
-                          .reference = [](const ValuesList&) -> ValuesList {
-                            return {Values{{}, {2.5}}};
-                          }},
-                         {.label = "a third along rows",
-                          .inputs = {given({2, 4}, {3, 0, 9, 6, 1, 4, 2, 3})},
-                          .fn = FN(quantile(a[0], 1.0 / 3, 1)),
-                          .reference = [](const ValuesList&) -> ValuesList {
-                            return {Values{{2}, {3, 2}}};
-                          }}}});
   composite({.name = "linalg_vector_norm",
              .ops = {},
              .samples = {{.label = "two",

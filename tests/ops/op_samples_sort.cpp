@@ -232,6 +232,12 @@ void add_quantiles(std::vector<Row>& rows) {
                                .reference = [=](const ValuesList& a) -> ValuesList {
                                  return {reduce(a[0], {0}, true, halfway)};
                                }},
+                              {.label = "a third along rows",
+                               .inputs = {given({2, 4}, {3, 0, 9, 6, 1, 4, 2, 3})},
+                               .fn = FN(quantile(a[0], 1.0 / 3, 1)),
+                               .reference = [](const ValuesList&) -> ValuesList {
+                                 return {Values{{2}, {3, 2}}};
+                               }},
                               {.label = "all",
                                .inputs = {distinct({2, 2})},
                                .fn = FN(quantile(a[0], 0.5)),
