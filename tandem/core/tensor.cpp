@@ -82,7 +82,7 @@ std::string Tensor::toString() const {
 void* Tensor::data_ptr() const {
   const TensorImpl& t = checked();
   TANDEM_CHECK(!t.type.device.is_meta(), "data_ptr: a tensor on the meta device has no values");
-  return t.data;
+  return t.storage->nbytes == 0 ? nullptr : t.data;  // nothing was allocated
 }
 
 Scalar Tensor::item() const {
