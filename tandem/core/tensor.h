@@ -867,6 +867,27 @@ class Tensor {
   Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1,
                   const Scalar& alpha = 1) const;
 
+  Tensor inverse() const;
+  Tensor det() const;
+  Tensor logdet() const;
+  std::tuple<Tensor, Tensor> slogdet() const;
+  Tensor cholesky(bool upper = false) const;
+  Tensor cholesky_solve(const Tensor& factor, bool upper = false) const;
+  Tensor cholesky_inverse(bool upper = false) const;
+  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& a, bool upper = true,
+                                              bool transpose = false,
+                                              bool unitriangular = false) const;
+  Tensor lu_solve(const Tensor& lu, const Tensor& pivots) const;
+  std::tuple<Tensor, Tensor> qr(bool some = true) const;
+  std::tuple<Tensor, Tensor, Tensor> svd(bool some = true, bool compute_uv = true) const;
+  std::tuple<Tensor, Tensor> symeig(bool eigenvectors = false, bool upper = true) const;
+  Tensor pinverse(double rcond = 1e-15) const;
+  Tensor matrix_exp() const;
+  Tensor matrix_power(int64_t n) const;
+  Tensor trace() const;
+  Tensor kron(const Tensor& o) const;
+  Tensor cross(const Tensor& o, std::optional<int64_t> dim = std::nullopt) const;
+
   // -- random (ops/random.cpp) ------------------------------------------------------------------
   Tensor& uniform_(double from = 0, double to = 1,
                    std::optional<Generator> generator = std::nullopt) const;

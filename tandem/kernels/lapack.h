@@ -30,6 +30,10 @@ void sign_log_det(const Array& a, const Array& sign, const Array& log_abs);
 void determinant(const Array& a, const Array& out);
 /// The transposed matrix of cofactors: det(a) a^-1, also where a is singular.
 LapackInfo adjugate(const Array& a, const Array& out);
+/// The sum of a^k / k!, by scaling and squaring.
+void matrix_exp(const Array& a, const Array& out);
+/// The permutation matrix P of a = P L U for the swaps that lu_factor gave.
+void permutation_matrix(const Array& pivots, const Array& out);
 /// Lower (or upper) triangle with a = L L^T (U^T U); only that triangle of a is read. code: the
 /// leading minor of that order is not positive.
 LapackInfo cholesky(const Array& a, const Array& out, bool upper, const Array& infos = {});
@@ -41,6 +45,10 @@ void triangular_solve(const Array& a, const Array& b, const Array& x, bool upper
 void qr(const Array& a, const Array& q, const Array& r);
 /// a = u diag(s) vh; u and vh thin, full, or without data. code: no convergence.
 LapackInfo svd(const Array& a, const Array& u, const Array& s, const Array& vh);
+/// The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero. With
+/// `hermitian` only the lower triangle of a is read. code: no convergence.
+LapackInfo pseudo_inverse(const Array& a, const Array& out, double atol, double rtol,
+                          bool hermitian);
 /// Eigenvalues, ascending, and eigenvectors (columns; none if `vectors` has no data) of a symmetric
 /// matrix of which only one triangle is read. code: no convergence.
 LapackInfo eigh(const Array& a, const Array& values, const Array& vectors, bool upper);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tandem/kernels/lapack_matrix.h"
+#include "tandem/kernels/matmul.h"
 
 namespace tandem::kernels {
 namespace {
@@ -152,6 +153,79 @@ void determinant(const Array& a, const Array& out) {
       T det = permutation_sign<T>(pivots, m.rows);
       for (int64_t i = 0; i < m.rows; ++i) det *= m.at(i, i);
       *entry<T>(out, b, 0) = det;
+      return 0;
+    });
+  });
+}
+
+void permutation_matrix(const Array& pivots, const Array& out) {
+  const int64_t n = rows_of(out), k = pivots.sizes[pivots.ndim - 1];
+  for_float_type(out.dtype, [&]<class T>(T) {
+    for_batch(batch_of(out, 2), 1, [&](int64_t b) -> int64_t {
+      const int32_t* p = entry<int32_t>(pivots, b, 1);
+      std::vector<int64_t> order(n);
+      for (int64_t i = 0; i < n; ++i) order[i] = i;
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t with = p[i * pivots.strides[pivots.ndim - 1]] - 1;
+        TANDEM_CHECK(with >= 0 && with < n, "lu_unpack: pivot ", with + 1, " is out of range for ",
+                     n, " rows (pivots count from 1)");
+        std::swap(order[i], order[with]);
+      }
+      Columns<T> m(n, n);
+      for (int64_t i = 0; i < n; ++i) m.at(order[i], i) = 1;
+      m.store(out, b);
+      return 0;
+    });
+  });
+}
+
+void matrix_exp(const Array& a, const Array& out) {
+  // Scaled so that its norm is at most 1, the series of degree 18 is exact to rounding; squared
+  // back.
+  constexpr int kDegree = 18;
+  for_float_type(a.dtype, [&]<class T>(T) {
+    for_batch(batch_of(a, 2), rows_of(a), [&](int64_t b) -> int64_t {
+      Columns<T> x = columns<T>(a, b);
+      const int64_t n = x.rows;
+      if (n == 0) return 0;
+      T norm = 0;
+      for (int64_t j = 0; j < n; ++j) {
+        T sum = 0;
+        for (int64_t i = 0; i < n; ++i) sum += std::abs(x.at(i, j));
+        norm = std::max(norm, sum);
+        if (std::isnan(sum)) norm = sum;
+      }
+      if (!std::isfinite(norm)) {
+        std::fill(x.v.begin(), x.v.end(), std::numeric_limits<T>::quiet_NaN());
+        x.store(out, b);
+        return 0;
+      }
+      int squarings = 0;
+      if (norm > 1) std::frexp(norm, &squarings);
+      const T scale = std::ldexp(T(1), -squarings);
+      for (T& e : x.v) e *= scale;
+      Columns<T> sum(n, n), next(n, n);
+      for (int64_t i = 0; i < n; ++i) sum.at(i, i) = 1;
+      // Horner: I + x (I + x/2 (I + x/3 (...))). Columns and rows change places alike in all
+      // factors.
+      Gemm g{.dtype = dtype_of<T>(), .m = n, .n = n, .k = n, .lda = n, .ldb = n, .ldc = n};
+      for (int degree = kDegree; degree >= 1; --degree) {
+        g.a = sum.data();
+        g.b = x.data();
+        g.c = next.data();
+        g.alpha = 1.0 / degree;
+        gemm(g);
+        std::swap(sum.v, next.v);
+        for (int64_t i = 0; i < n; ++i) sum.at(i, i) += 1;
+      }
+      g.alpha = 1;
+      for (int i = 0; i < squarings; ++i) {
+        g.a = g.b = sum.data();
+        g.c = next.data();
+        gemm(g);
+        std::swap(sum.v, next.v);
+      }
+      sum.store(out, b);
       return 0;
     });
   });

@@ -180,6 +180,36 @@ LapackInfo adjugate(const Array& a, const Array& out) {
   return result;
 }
 
+LapackInfo pseudo_inverse(const Array& a, const Array& out, double atol, double rtol,
+                          bool hermitian) {
+  LapackInfo result;
+  for_float_type(a.dtype, [&]<class T>(T) {
+    result = for_batch(batch_of(a, 2), std::max(rows_of(a), cols_of(a)), [&](int64_t b) -> int64_t {
+      Columns<T> m = columns<T>(a, b);
+      if (hermitian)
+        for (int64_t i = 0; i < m.rows; ++i)
+          for (int64_t j = i + 1; j < m.cols; ++j) m.at(i, j) = m.at(j, i);
+      check_finite("linalg.pinv", m);
+      const int64_t k = std::min(m.rows, m.cols);
+      Columns<T> u(m.rows, k), vh(k, m.cols), p(m.cols, m.rows);
+      std::vector<T> s;
+      const Int code = decompose(m, u, s, vh, true);
+      if (code != 0) return code;
+      const T limit = std::max(static_cast<T>(atol), static_cast<T>(rtol) * s[0]);
+      for (int64_t q = 0; q < k; ++q) {
+        if (s[q] <= limit) continue;
+        for (int64_t j = 0; j < m.rows; ++j) {
+          const T factor = u.at(j, q) / s[q];
+          for (int64_t i = 0; i < m.cols; ++i) p.at(i, j) += vh.at(q, i) * factor;
+        }
+      }
+      p.store(out, b);
+      return 0;
+    });
+  });
+  return result;
+}
+
 LapackInfo least_squares(const Array& a, const Array& b, const Array& x, const Array& s,
                          const Array& rank, double rcond) {
   LapackInfo result;

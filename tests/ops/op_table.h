@@ -164,6 +164,7 @@ void add_reduce_rows(std::vector<Row>& rows);
 void add_sort_rows(std::vector<Row>& rows);
 void add_matmul_rows(std::vector<Row>& rows);
 void add_linalg_rows(std::vector<Row>& rows);
+void add_linalg_function_rows(std::vector<Row>& rows);
 void add_view_rows(std::vector<Row>& rows);
 void add_index_rows(std::vector<Row>& rows);
 void add_arrange_rows(std::vector<Row>& rows);
