@@ -84,6 +84,22 @@ class Tensor {
   bool is_signed() const { return dtype() != kByte && dtype() != kBool; }
   bool is_nonzero() const;
   bool has_storage() const { return defined() && impl_->storage; }
+  /// The memory as LibTorch shows it: x.storage().nbytes().
+  struct StorageView {
+    struct Pointer {
+      void* data;
+      void* context;  // what a deleter is given; null if there is none
+      void* get() const { return data; }
+      void* get_context() const { return context; }
+    };
+    const Storage* storage;
+    Pointer data_ptr() const { return {storage->data, storage->deleter ? storage->data : nullptr}; }
+    void* data() const { return storage->data; }
+    size_t nbytes() const { return static_cast<size_t>(storage->nbytes); }
+    size_t use_count() const { return storage->refs.load(std::memory_order_relaxed); }
+    bool is_alias_of(const StorageView& o) const { return storage == o.storage; }
+  };
+  StorageView storage() const { return {checked().storage.get()}; }
   bool is_alias_of(const Tensor& o) const { return checked().storage == o.checked().storage; }
   bool is_set_to(const Tensor& o) const;
   std::string toString() const;
