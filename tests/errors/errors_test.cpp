@@ -23,6 +23,7 @@ const std::vector<Case>& all_cases() {
     add_autograd_cases(c);
     add_op_cases(c);
     add_index_cases(c);
+    add_linalg_cases(c);
     return c;
   }();
   return cases;
