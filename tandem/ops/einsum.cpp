@@ -158,8 +158,8 @@ Tensor multiply_and_sum(Tensor x, Tensor y, const std::vector<bool>& summed) {
         sum_size *= x.size(d);
         continue;
       }
-      if (in_x) x = sum(x, {d}, true);
-      if (in_y) y = sum(y, {d}, true);
+      if (in_x) x = sum(x, {d}, true, x.dtype());
+      if (in_y) y = sum(y, {d}, true, y.dtype());
       batch.push_back(d);  // extent 1 in both now
     } else if (in_x && in_y) {
       batch.push_back(d);
@@ -259,7 +259,7 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
   if (order.dims == order.output_dims) return result;
   Dims rest;
   for (int64_t d = order.output_dims; d < order.dims; ++d) rest.push_back(d);
-  if (operands.size() == 1) return sum(result, rest.ref());
+  if (operands.size() == 1) return sum(result, rest.ref(), false, result.dtype());
   return result.reshape(result.sizes().slice(0, order.output_dims));
 }
 

@@ -383,6 +383,13 @@ void add_orthogonal(std::vector<Row>& rows) {
     const double root = std::sqrt(half * half - (g.v[0] * g.v[3] - g.v[1] * g.v[2]));
     return {x, rest, Values{{2}, {std::sqrt(half + root), std::sqrt(half - root)}}};
   };
+  all_results.grad = false;  // the singular values are not differentiated
+  Sample rest_alone =
+      two("residuals alone", given({3, 2}, {1, 2, -1, 0.5, 2, 1}), real({3, 2}),
+          [](const List& a) -> List { return {std::get<1>(linalg_lstsq(a[0], a[1]))}; });
+  rest_alone.reference = [all = all_results.reference](const ValuesList& a) -> ValuesList {
+    return {all(a)[1]};
+  };
   rows.push_back(
       lapack({.name = "linalg.lstsq",
               .ops = {"linalg_lstsq"},
@@ -392,7 +399,7 @@ void add_orthogonal(std::vector<Row>& rows) {
               },
               .samples = {two("tall", given({3, 2}, {1, 2, -1, 0.5, 2, 1}), real({3, 2})),
                           two("wide", given({2, 3}, {1, 2, -1, 0.5, 2, 1}), real({2, 2})),
-                          least_vector, all_results}}));
+                          least_vector, all_results, rest_alone}}));
   rows.push_back(lapack(
       {.name = "linalg.matrix_rank",
        .ops = {"linalg_svdvals"},
