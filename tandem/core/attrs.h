@@ -27,6 +27,8 @@ namespace tandem {
   auto fields() const { return std::tie(__VA_ARGS__); }               \
   auto fields() { return std::tie(__VA_ARGS__); }
 
+class AttrReader;  // core/attr_reader.h
+
 /// What the rest of the system can do with an attribute struct without knowing its type.
 struct AttrType {
   uint32_t size;
@@ -36,6 +38,8 @@ struct AttrType {
   bool (*equal)(const void* a, const void* b);
   size_t (*hash)(const void* p);
   void (*print)(std::ostream& out, const void* p);  // "dims=[0, 1], keepdim=true"
+  /// Makes one at `to` from what print wrote; throws an Error that says what was expected where.
+  void (*parse)(void* to, AttrReader& in);
 };
 
 namespace detail {

@@ -1,117 +1,84 @@
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <memory>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "tandem/base/intrusive_ptr.h"
-#include "tandem/core/op.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// One output of a node: how values refer to what made them.
-struct Edge {
-  intrusive_ptr<Node> node;
-  uint32_t index = 0;
-  explicit operator bool() const { return static_cast<bool>(node); }
-  bool is_valid() const { return static_cast<bool>(node); }
-};
-
-/// A tensor kept for backward, with the storage version at which its values were the right ones.
-struct Saved {
-  TensorImpl* impl = nullptr;  // owned
-  uint32_t version = 0;
-};
-
-struct NodeExtra;
-
-/// One application of an op: the record that backward walks and that graphs are made of.
+/// A program as data: nodes in an order in which each comes after those it reads.
 ///
-/// A node owns the nodes its inputs came from. An input that needs no gradient has an empty edge
-/// when only autograd keeps the record. Leaves are nodes too (op `leaf`): they hold the gradient of
-/// a tensor that the user made.
-///
-/// A node is one block of memory: the struct, then its edges, output types, saved tensors and
-/// attributes.
-struct Node {
-  std::atomic<uint32_t> refs{1};
-  // Marks of a backward walk: which walk owns this node and where its state is. See
-  // autograd/backward.
-  std::atomic<uint32_t> walk{0};
-  uint32_t walk_slot = 0;
-  uint32_t n_inputs = 0;
-  union {
-    const OpDef* op = nullptr;
-    Node* next_dead;  // once nobody refers to the node any more
-  };
-  uint16_t n_outputs = 0;
-  uint16_t n_saved = 0;
-  uint32_t saved_mask = 0;  // bits as in Saves
-  bool released = false;    // True iff backward has passed and freed what was saved.
-  uint32_t bytes = 0;       // size of the whole block
-  const AttrType* attr_type = nullptr;
-  NodeExtra* extra = nullptr;  // owned; null until needed
-
-  static intrusive_ptr<Node> make(const OpDef& op, size_t n_inputs, size_t n_outputs,
-                                  uint32_t saved_mask, AttrRef attrs);
-  static void destroy(Node* n);
-
-  Edge* inputs() { return reinterpret_cast<Edge*>(this + 1); }
-  const Edge* inputs() const { return reinterpret_cast<const Edge*>(this + 1); }
-  TensorType* outputs() { return reinterpret_cast<TensorType*>(inputs() + n_inputs); }
-  const TensorType* outputs() const {
-    return reinterpret_cast<const TensorType*>(inputs() + n_inputs);
-  }
-  Saved* saved() { return reinterpret_cast<Saved*>(outputs() + n_outputs); }
-  const Saved* saved() const { return reinterpret_cast<const Saved*>(outputs() + n_outputs); }
-  AttrRef attrs() const { return attr_type ? AttrRef(saved() + n_saved, attr_type) : AttrRef(); }
-  /// Position in saved() of the value that bit `bit` of Saves stands for; -1 if it was not saved.
-  int saved_index(int bit) const;
-  void release_saved();
-  NodeExtra& need_extra();
-
-  /// Notes the call that made the node, for the messages of anomaly mode.
-  void describe(std::string call);
-
-  bool is_leaf() const;
-  /// LibTorch-like name of the gradient function: "MulBackward".
-  std::string name() const;
-  Edge next_edge(size_t i) const { return inputs()[i]; }
-  /// As LibTorch calls an edge's parts.
-  struct NextEdge {
-    intrusive_ptr<Node> function;
-    uint32_t input_nr = 0;
-    bool is_valid() const { return static_cast<bool>(function); }
-  };
-  std::vector<NextEdge> next_edges() const;
-  size_t num_inputs() const { return n_outputs; }  // of the gradient function, as LibTorch counts
-  size_t num_outputs() const { return n_inputs; }
-};
-
-void release_node(Node* n);
-inline void retain(Node* n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
-inline void release(Node* n) {
-  if (n->refs.load(std::memory_order_acquire) == 1 ||
-      n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    release_node(n);
-}
-using NodePtr = intrusive_ptr<Node>;
-
-/// The leaf op: a value that the user made. Its node holds the gradient.
-extern const OpDef kLeaf;
-
-/// A record of several nodes in an order in which each comes after those it reads.
+/// The one form that recording makes, passes rewrite, and printing, saving, drawing and running read.
+/// Invariants:
+/// * Inputs are nodes of the op `input`, listed in `inputs` and also among `nodes`: first the
+///   arguments of the recorded function, then the tensors that it took from outside (`captured`).
+/// * Constants are nodes of the op `constant`, which hold their tensor.
+/// * Every other node has an edge for each of its op's inputs. Nothing is written in place: a write
+///   is a new value, and `writes` says which captured tensor gets which output in the end.
+/// * Every value is in row-major order, except that of a view op, which lies in its input's memory.
 struct Graph {
+  struct Write {
+    uint32_t output;  // position in `outputs`
+    uint32_t input;   // position in `inputs`: an argument or a captured tensor
+  };
+
   std::vector<NodePtr> nodes;
-  std::vector<Edge> outputs;
+  std::vector<NodePtr> inputs;
+  std::vector<Edge> outputs;      // the results, then the values of `writes`
+  std::vector<Tensor> captured;   // values of inputs[n_args()...]; empty after parsing
+  std::vector<Write> writes;
+  size_t n_results = 0;           // outputs[0 .. n_results) are what the function returned
+  bool autograd = false;          // True iff it shows what backward would walk: leaves, partial edges
+
+  size_t n_args() const { return inputs.size() - captured.size(); }
 
   /// Everything that the gradient of these results would walk through.
   static Graph of(ArrayRef<Tensor> results);
+  /// Reads what str() wrote. A mistake is an Error that names line and column.
+  static Graph parse(std::string_view text);
   std::string str() const;
+
+  /// Runs the nodes one by one with the ordinary ops, so that gradients flow, and applies the writes.
+  /// Arguments only, or arguments and captured tensors where a graph was parsed.
+  std::vector<Tensor> run(ArrayRef<Tensor> arguments) const;
+
+  /// Numbers the nodes: walk_slot of nodes[i] becomes i. Passes use it to index side tables.
+  void number() const;
+  /// A copy with nodes of its own, which passes may change.
+  Graph clone() const;
 };
 /// Readable text, one assignment a node: %2 = mul(%0, %1) : float32 [3, 4]
 std::ostream& operator<<(std::ostream& out, const Graph& g);
 
+/// Adds a node to a graph that is being built. Edges of `inputs` point to nodes before it.
+Node& append(Graph& g, const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs = {});
+
+/// Where a graph's value comes from outside.
+struct InputAttrs {
+  int64_t index = 0;
+  std::string name;  // may be empty
+  TensorType type;
+  TANDEM_FIELDS(index, name, type)
+};
+extern const OpDef kInput;
+
+/// A tensor as an attribute: equal iff type and bits are.
+struct TensorValue {
+  Tensor tensor;
+  friend bool operator==(const TensorValue& a, const TensorValue& b);
+  friend std::ostream& operator<<(std::ostream& out, const TensorValue& v);
+};
+struct ConstantAttrs {
+  TensorValue value;
+  TANDEM_FIELDS(value)
+};
+extern const OpDef kConstant;
+
 }  // namespace tandem
+
+template <>
+struct std::hash<tandem::TensorValue> {
+  size_t operator()(const tandem::TensorValue& v) const;
+};

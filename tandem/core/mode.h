@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
 /// How ops run on this thread. Guards set it for a scope and put it back.
 namespace tandem {
 
 struct Node;
 struct NewNodes;
+class Recorder;
 
 struct Mode {
   bool grad = true;        // results remember how they were made
@@ -13,8 +16,11 @@ struct Mode {
   bool anomaly_check_nan = true;
   const Node* evaluating = nullptr;  // under anomaly: the node whose gradient is being computed
   NewNodes* new_nodes = nullptr;     // if set, every node made is entered there
+  Recorder* recorder = nullptr;      // if set, it keeps what ops would do
 };
 extern constinit thread_local Mode t_mode;
+/// A number of its own for each recorder, never 0.
+uint32_t recorder_id(const Recorder& r);
 
 struct GradMode {
   static bool is_enabled() { return t_mode.grad; }

@@ -74,6 +74,16 @@ Tensor VjpArgs::output(int i) const {
   return Tensor(std::move(again));
 }
 
+const Tensor& BatchArgs::in(int i) const { return inputs[i]; }
+const Tensor& DecomposeArgs::in(int i) const { return inputs[i]; }
+
+Tensor BatchArgs::sample(int i) const {
+  if (batched[i]) return inputs[i];
+  Dims sizes{size};
+  for (const int64_t n : inputs[i].sizes()) sizes.push_back(n);
+  return inputs[i].expand(sizes);
+}
+
 int VjpArgs::n_inputs() const { return static_cast<int>(node.n_inputs); }
 
 const TensorType& VjpArgs::input_type(int i) const {

@@ -110,6 +110,47 @@ struct VjpArgs {
   }
 };
 
+/// What vmap asks of an op: the same for many samples at once. The samples lie along dimension 0 of
+/// those inputs that are batched; the others are the same for all. At least one input is batched.
+struct BatchArgs {
+  const OpDef& op;
+  const Tensor* inputs;
+  const bool* batched;
+  int n_inputs;
+  int64_t size;  // number of samples
+  AttrRef attr_ref;
+  Tensor* outputs;  // to be filled in, each with the samples along dimension 0
+
+  const Tensor& in(int i = 0) const;
+  /// Input i with the samples along dimension 0, repeated where it is not batched.
+  Tensor sample(int i = 0) const;
+  template <class A>
+  const A& attrs() const {
+    return attr_ref.as<A>();
+  }
+};
+
+/// The composite that an op with a kernel of its own equals, in public ops.
+struct DecomposeArgs {
+  const OpDef& op;
+  const Tensor* inputs;
+  int n_inputs;
+  AttrRef attr_ref;
+  Tensor* outputs;  // to be filled in
+
+  const Tensor& in(int i = 0) const;
+  template <class A>
+  const A& attrs() const {
+    return attr_ref.as<A>();
+  }
+};
+
+/// How the fuser sees a reduction.
+struct ReductionInfo {
+  enum class Fn : uint8_t { sum, mean, prod, max, min, norm2 } fn = Fn::sum;
+  uint64_t dims = 0;  // bit d: dimension d is reduced
+};
+
 /// An op: what it computes, how it is differentiated, how it may be fused. A constant; ops are
 /// told apart by address.
 struct OpDef {
@@ -129,8 +170,16 @@ struct OpDef {
   /// True iff the kernel may write over an input that has the output's exact layout and handles any
   /// output strides. Always so for pointwise ops.
   bool inplace = false;
-  /// True iff the result depends on more than the inputs (random numbers).
+  /// True iff the result depends on more than the inputs, or the op does more than compute it.
   bool impure = false;
+  /// The type of its attributes; null iff it has none. Readers of saved graphs need it.
+  const AttrType* attrs = nullptr;
+  /// Rule for vmap. Pointwise ops need none.
+  void (*batch)(const BatchArgs&) = nullptr;
+  /// What the fuser sees in its place.
+  void (*decompose)(const DecomposeArgs&) = nullptr;
+  /// Set for reductions that may be fused: what is reduced how, for an input of that many dimensions.
+  ReductionInfo (*reduction)(AttrRef attrs, int ndim) = nullptr;
 
   constexpr bool is_view() const { return view != nullptr; }
   constexpr bool writes_in_place() const { return inplace || map != MapFn{0}; }

@@ -4,6 +4,7 @@
 
 #include "tandem/base/error.h"
 #include "tandem/base/memory.h"
+#include "tandem/core/mode.h"
 
 namespace tandem {
 namespace {
@@ -31,8 +32,26 @@ intrusive_ptr<Storage> Storage::make(int64_t nbytes, Device device) {
   s->nbytes = nbytes;
   s->device = device;
   s->kind = is_inline ? Kind::kInline : Kind::kBlock;
+  if (t_mode.recorder) [[unlikely]]
+    s->made_in = recorder_id(*t_mode.recorder);
   memory::detail::count_storage(nbytes);
   return intrusive_ptr<Storage>::adopt(s);
+}
+
+intrusive_ptr<Storage> Storage::make_pending(int64_t nbytes, Device device, Recorder* recorder) {
+  auto* s = new (memory::detail::allocate_object(kHeader)) Storage;
+  s->kind = Kind::kPending;
+  s->device = device;
+  s->nbytes = nbytes;
+  s->pending.store(recorder, std::memory_order_release);
+  return intrusive_ptr<Storage>::adopt(s);
+}
+
+void Storage::fill() {
+  TANDEM_ASSERT(kind == Kind::kPending, "only a pending storage lacks memory");
+  data = memory::detail::allocate_data(static_cast<size_t>(nbytes));
+  kind = Kind::kBlock;
+  memory::detail::count_storage(nbytes);
 }
 
 intrusive_ptr<Storage> Storage::foreign(void* data, int64_t nbytes,
@@ -41,6 +60,8 @@ intrusive_ptr<Storage> Storage::foreign(void* data, int64_t nbytes,
   s->data = data;
   s->nbytes = nbytes;
   s->kind = Kind::kForeign;
+  if (t_mode.recorder) [[unlikely]]
+    s->made_in = recorder_id(*t_mode.recorder);
   if (deleter) s->deleter = new std::function<void(void*)>(std::move(deleter));
   return intrusive_ptr<Storage>::adopt(s);
 }
@@ -63,6 +84,7 @@ void Storage::destroy(Storage* s) {
       }
       break;
     case Kind::kMeta:
+    case Kind::kPending:
       break;
   }
   s->~Storage();

@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+class Recorder;
+
 /// A counted block of memory that one or more tensors look into.
 struct Storage {
   std::atomic<uint32_t> refs{1};
@@ -19,13 +21,22 @@ struct Storage {
   /// The op that wrote last in place, for error messages; a string literal.
   std::atomic<const char*> last_writer{nullptr};
   Device device;
-  enum class Kind : uint8_t { kInline, kBlock, kForeign, kMeta } kind = Kind::kInline;
+  enum class Kind : uint8_t { kInline, kBlock, kForeign, kMeta, kPending } kind = Kind::kInline;
+  /// The recorder under which it was made with memory: its contents are then a constant of what is
+  /// recorded. 0 outside of recordings.
+  uint32_t made_in = 0;
+  /// Set iff what it holds has not been computed yet: who knows how to. See core/recorder.h.
+  std::atomic<Recorder*> pending{nullptr};
   std::function<void(void*)>* deleter = nullptr;  // only for foreign memory
 
   static intrusive_ptr<Storage> make(int64_t nbytes, Device device);
   /// Memory owned by someone else; `deleter` runs when the last tensor is gone.
   static intrusive_ptr<Storage> foreign(void* data, int64_t nbytes,
                                         std::function<void(void*)> deleter);
+  /// Without memory until fill() is called: what it holds is a value that the recorder knows.
+  static intrusive_ptr<Storage> make_pending(int64_t nbytes, Device device, Recorder* recorder);
+  /// Gives a pending storage memory, uninitialised.
+  void fill();
   void bump(const char* writer) {
     version.fetch_add(1, std::memory_order_relaxed);
     last_writer.store(writer, std::memory_order_relaxed);

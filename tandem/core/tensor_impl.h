@@ -2,7 +2,8 @@
 
 #include <atomic>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/mode.h"
+#include "tandem/core/node.h"
 #include "tandem/core/storage.h"
 #include "tandem/core/type.h"
 
@@ -77,6 +78,17 @@ struct TensorImpl {
   intrusive_ptr<TensorImpl> alias() const;
   static void destroy(TensorImpl* t);
 
+  /// True iff its values have not been computed: it was made, or written, while ops were recorded.
+  bool is_pending() const {
+    return storage && storage->pending.load(std::memory_order_relaxed) != nullptr;
+  }
+  /// Sees to it that `data` holds the values; throws where they cannot be had. `call` is who asks.
+  void need_values(const char* call) {
+    if (t_mode.recorder || !data || is_pending()) [[unlikely]]
+      look(call);
+  }
+
+  /// For kernels: the values must be there.
   Array array() const {
     return {data,
             type.sizes.data(),
@@ -122,6 +134,7 @@ struct TensorImpl {
 
  private:
   bool has_history() const { return edge.node && edge.node->op != &kLeaf; }
+  void look(const char* call);
   bool view_wants_grad();
   void refresh_view();
   void check_base_unwritten();

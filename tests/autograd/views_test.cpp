@@ -113,6 +113,35 @@ TEST(ViewWrites, ConstantsCutTheHistory) {
   expect_near(x.grad(), {0, 0});
 }
 
+TEST(ViewWrites, UnderAMaskAndAtIndices) {
+  const Tensor mask = tensor({true, false, true});
+  const Tensor at = tensor({2, 0});
+  check(
+      [&](const Tensor& x) {
+        Tensor a = x * x;
+        a.index_put_({mask}, 0);
+        return a * a;
+      },
+      {leaf({3})});
+  check(
+      [&](const Tensor& x, const Tensor& y) {
+        Tensor a = x * x;
+        a.index_put_({mask}, y * y);
+        a[1].index_put_({at}, y[0].slice(0, 0, 2) * 3);
+        return a * a;
+      },
+      {leaf({3, 3}), leaf({2, 3}, 2)});
+  check(
+      [&](const Tensor& x, const Tensor& y) {
+        Tensor a = x * 1;
+        Tensor v = a.t();  // made before the writes
+        a.index_put_({at}, {y}, /*accumulate=*/true);
+        v.masked_fill_(mask.unsqueeze(1), 0.5);
+        return std::pair{a * a, v.index({indexing::Slice(), at}) * 2};
+      },
+      {leaf({3, 3}), leaf({2, 3}, 2)});
+}
+
 TEST(ViewWrites, ThroughALongChainOfViews) {
   Tensor x = leaf({2});
   Tensor a = x * 1;
