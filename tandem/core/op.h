@@ -172,6 +172,9 @@ struct OpDef {
   bool inplace = false;
   /// True iff the result depends on more than the inputs, or the op does more than compute it.
   bool impure = false;
+  /// True iff the kernel looks at values and may refuse them: an index out of range, a matrix without
+  /// an inverse. A plan writes to the user's tensors only after such steps.
+  bool checks_values = false;
   /// The type of its attributes; null iff it has none. Readers of saved graphs need it.
   const AttrType* attrs = nullptr;
   /// Rule for vmap. Pointwise ops need none.
