@@ -112,6 +112,10 @@ inline constexpr AttrType attr_type_of = {
 
 }  // namespace detail
 
+/// What OpDef::attrs says of an op whose attributes are an A.
+template <class A>
+inline constexpr const AttrType* attrs_of = &detail::attr_type_of<A>;
+
 /// Borrowed attributes of one call; empty for ops without any.
 struct AttrRef {
   const void* data = nullptr;

@@ -111,7 +111,8 @@ struct VjpArgs {
 };
 
 /// What vmap asks of an op: the same for many samples at once. The samples lie along dimension 0 of
-/// those inputs that are batched; the others are the same for all. At least one input is batched.
+/// those inputs that are batched; the others are the same for all. At least one input is batched,
+/// except for ops that draw random numbers: every sample gets numbers of its own.
 struct BatchArgs {
   const OpDef& op;
   const Tensor* inputs;
@@ -145,9 +146,9 @@ struct DecomposeArgs {
   }
 };
 
-/// How the fuser sees a reduction.
+/// How the fuser sees a reduction. `none`: not as one, with these attributes.
 struct ReductionInfo {
-  enum class Fn : uint8_t { sum, mean, prod, max, min, norm2 } fn = Fn::sum;
+  enum class Fn : uint8_t { sum, mean, prod, max, min, norm2, none } fn = Fn::sum;
   uint64_t dims = 0;  // bit d: dimension d is reduced
 };
 
@@ -175,13 +176,17 @@ struct OpDef {
   /// True iff the kernel looks at values and may refuse them: an index out of range, a matrix without
   /// an inverse. A plan writes to the user's tensors only after such steps.
   bool checks_values = false;
+  /// True iff it draws random numbers, or moves their counter on: the first input is a generator's
+  /// state.
+  bool random = false;
   /// The type of its attributes; null iff it has none. Readers of saved graphs need it.
   const AttrType* attrs = nullptr;
   /// Rule for vmap. Pointwise ops need none.
   void (*batch)(const BatchArgs&) = nullptr;
   /// What the fuser sees in its place.
   void (*decompose)(const DecomposeArgs&) = nullptr;
-  /// Set for reductions that may be fused: what is reduced how, for an input of that many dimensions.
+  /// Set for reductions that may be fused: what is reduced how, for an input of that many
+  /// dimensions.
   ReductionInfo (*reduction)(AttrRef attrs, int ndim) = nullptr;
 
   constexpr bool is_view() const { return view != nullptr; }

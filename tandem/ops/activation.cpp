@@ -52,6 +52,7 @@ TANDEM_OP(kLeakyReluBackward) = {
           a.needs(1) ? zeros_like(a.grad()) : Tensor()};
     },
     .map = MapFn::leaky_relu_backward,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kLeakyRelu) = {
@@ -63,6 +64,7 @@ TANDEM_OP(kLeakyRelu) = {
       return {apply(kLeakyReluBackward, {a.grad(), a.input()}, a.attr_ref())};
     },
     .map = MapFn::leaky_relu,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kElu) = {
@@ -76,6 +78,7 @@ TANDEM_OP(kElu) = {
       return {where(a.input() <= 0, left, a.grad() * m.b)};
     },
     .map = MapFn::elu,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kSoftplus) = {
@@ -88,6 +91,7 @@ TANDEM_OP(kSoftplus) = {
                     a.grad() * (a.input() * a.attrs<MapAttrs>().a).sigmoid())};
     },
     .map = MapFn::softplus,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kSilu) = {
@@ -185,6 +189,7 @@ TANDEM_OP(kHardshrink) = {
       return {where(a.input().abs() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::hardshrink,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kSoftshrink) = {
@@ -196,6 +201,7 @@ TANDEM_OP(kSoftshrink) = {
       return {where(a.input().abs() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::softshrink,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kThreshold) = {
@@ -207,6 +213,7 @@ TANDEM_OP(kThreshold) = {
       return {where(a.input() <= a.attrs<MapAttrs>().a, 0, a.grad())};
     },
     .map = MapFn::threshold,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 // Clamps, but unlike clamp's its gradient is 0 at the bounds.
@@ -226,6 +233,7 @@ TANDEM_OP(kHardtanh) = {
       return {where((a.input() <= m.a) | (a.input() >= m.b), 0, a.grad())};
     },
     .map = MapFn::clamp,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 Tensor leaky_relu(const Tensor& x, const Scalar& slope) {

@@ -14,6 +14,7 @@ TANDEM_OP(kAdd) = {
       return {a.grad(), alpha == 1 ? a.grad() : a.grad() * alpha};
     },
     .map = MapFn::add,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kSub) = {
@@ -32,6 +33,7 @@ TANDEM_OP(kSub) = {
       return {a.grad(), a.needs(1) ? a.grad() * -a.attrs<MapAttrs>().a : Tensor()};
     },
     .map = MapFn::sub,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kMul) = {

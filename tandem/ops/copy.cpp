@@ -34,6 +34,7 @@ TANDEM_OP(kCopy) = {
     .kernel = copy_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .inplace = true,
+    .attrs = attrs_of<CopyAttrs>,
 };
 
 // What copy_ leaves behind: the second input in the type of the first.
@@ -45,6 +46,7 @@ TANDEM_OP(kCopyInto) = {
       return {a.needs(0) ? zeros_like(a.grad()) : Tensor(), a.grad()};
     },
     .inplace = true,
+    .attrs = attrs_of<CopyAttrs>,
 };
 
 Tensor Tensor::clone(std::optional<MemoryFormat>) const {

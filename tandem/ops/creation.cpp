@@ -53,6 +53,7 @@ TANDEM_OP(kFull) = {
           a.out().device = f.device;
         },
     .kernel = [](const KernelArgs& a) { fill_array(a.out(), a.attrs<FullAttrs>().value); },
+    .attrs = attrs_of<FullAttrs>,
 };
 
 // The type of its input with one value everywhere: what fill_ and zero_ leave behind.
@@ -66,6 +67,7 @@ TANDEM_OP(kFill) = {
     .kernel = [](const KernelArgs& a) { fill_array(a.out(), a.attrs<FillAttrs>().value); },
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .inplace = true,
+    .attrs = attrs_of<FillAttrs>,
 };
 
 Tensor empty(IntArrayRef size, const TensorOptions& o, std::optional<MemoryFormat> f) {

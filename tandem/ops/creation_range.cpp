@@ -99,6 +99,7 @@ TANDEM_OP(kSequence) = {
           a.out().device = s.device;
         },
     .kernel = sequence_kernel,
+    .attrs = attrs_of<SequenceAttrs>,
 };
 
 TANDEM_OP(kEye) = {
@@ -119,6 +120,7 @@ TANDEM_OP(kEye) = {
           const Array diagonal{out.data, &n, &step, n, 1, out.dtype, n <= 1};
           if (n > 0) kernels::fill(diagonal, int64_t{1});
         },
+    .attrs = attrs_of<EyeAttrs>,
 };
 
 TANDEM_OP(kTriangleIndices) = {
@@ -147,6 +149,7 @@ TANDEM_OP(kTriangleIndices) = {
           }
           kernels::convert(kLong, both.data(), a.out().dtype, a.out().data, 2 * n);
         },
+    .attrs = attrs_of<TriangleAttrs>,
 };
 
 namespace {

@@ -97,6 +97,7 @@ TANDEM_OP(kGather) = {
       return {apply_inplace(kScatter, grad, {grad, a.input(1), a.grad()},
                             ScatterAttrs{a.attrs<GatherAttrs>().dim, ScatterFn::Add})};
     },
+    .attrs = attrs_of<GatherAttrs>,
 };
 
 TANDEM_OP(kScatter) = {
@@ -113,6 +114,7 @@ TANDEM_OP(kScatter) = {
       return grads;
     },
     .inplace = true,
+    .attrs = attrs_of<ScatterAttrs>,
 };
 
 TANDEM_OP(kScatterReduce) = {
@@ -124,6 +126,7 @@ TANDEM_OP(kScatterReduce) = {
       return a.attrs<ScatterAttrs>().fn == ScatterFn::Mul ? product_vjp(a) : extreme_vjp(a);
     },
     .inplace = true,
+    .attrs = attrs_of<ScatterAttrs>,
 };
 
 // -- gather and scatter

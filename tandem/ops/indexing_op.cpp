@@ -74,6 +74,7 @@ TANDEM_OP(kIndex) = {
       return {apply_inplace(kIndexPut, grad, arguments(grad, &a.grad(), indices).ref(),
                             IndexPutAttrs{a.attrs<IndexAttrs>().dims, true})};
     },
+    .attrs = attrs_of<IndexAttrs>,
 };
 
 TANDEM_OP(kIndexPut) = {
@@ -101,6 +102,7 @@ TANDEM_OP(kIndexPut) = {
       return grads;
     },
     .inplace = true,
+    .attrs = attrs_of<IndexPutAttrs>,
 };
 
 // -- calls ----------------------------------------------------------------------------------------

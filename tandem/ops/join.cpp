@@ -57,6 +57,7 @@ TANDEM_OP(kCat) = {
       }
       return grads;
     },
+    .attrs = attrs_of<CatAttrs>,
 };
 
 Tensor cat(TensorList tensors, int64_t dim) {

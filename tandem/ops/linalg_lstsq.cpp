@@ -79,6 +79,7 @@ TANDEM_OP(kLinalgPinv) = {
         },
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {pinv_grad(a.grad(), a.input(), a.output())}; },
+    .attrs = attrs_of<CutoffAttrs>,
 };
 
 TANDEM_OP(kLinalgLstsq) = {
@@ -120,6 +121,7 @@ TANDEM_OP(kLinalgLstsq) = {
       return {grad_a, matmul(p.mT(), a.grad(0))};
     },
     .outputs = 3,
+    .attrs = attrs_of<LstsqAttrs>,
 };
 
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol,

@@ -99,6 +99,7 @@ TANDEM_OP(kPermutationMatrix) = {
           a.out().dtype = f.dtype;
         },
     .kernel = [](const KernelArgs& a) { kernels::permutation_matrix(a.in(), a.out()); },
+    .attrs = attrs_of<PermutationAttrs>,
 };
 
 namespace {

@@ -96,6 +96,7 @@ TANDEM_OP(kLinalgQr) = {
     .saves = Saves::all(Saves::out(0) | Saves::out(1)),
     .vjp = [](const VjpArgs& a) -> Grads { return {qr_grad(a)}; },
     .outputs = 2,
+    .attrs = attrs_of<FactorAttrs>,
 };
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
@@ -169,6 +170,7 @@ TANDEM_OP(kLinalgSvd) = {
     .saves = Saves::all(Saves::out(0) | Saves::out(1) | Saves::out(2)),
     .vjp = [](const VjpArgs& a) -> Grads { return {svd_grad(a)}; },
     .outputs = 3,
+    .attrs = attrs_of<FactorAttrs>,
 };
 
 TANDEM_OP(kLinalgSvdvals) = {
@@ -246,6 +248,7 @@ TANDEM_OP(kLinalgEigh) = {
       return {matmul(v, matmul(inner, v.mT()))};
     },
     .outputs = 2,
+    .attrs = attrs_of<EighAttrs>,
 };
 
 TANDEM_OP(kLinalgEigvalsh) = {
@@ -266,6 +269,7 @@ TANDEM_OP(kLinalgEigvalsh) = {
       const auto [w, v] = linalg_eigh(a.input(), a.attrs<EighAttrs>().upper ? "U" : "L");
       return {matmul(v, scale_rows(a.grad(), v.mT()))};
     },
+    .attrs = attrs_of<EighAttrs>,
 };
 
 namespace {

@@ -57,6 +57,7 @@ TANDEM_OP(kLinalgCholesky) = {
         },
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {cholesky_vjp(a)}; },
+    .attrs = attrs_of<CholeskyAttrs>,
 };
 
 TANDEM_OP(kLinalgCholeskyEx) = {
@@ -74,6 +75,7 @@ TANDEM_OP(kLinalgCholeskyEx) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.has_grad(0) ? cholesky_vjp(a) : Tensor()}; },
     .outputs = 2,
+    .attrs = attrs_of<CholeskyAttrs>,
 };
 
 TANDEM_OP(kSolveTriangular) = {
@@ -109,6 +111,7 @@ TANDEM_OP(kSolveTriangular) = {
       }
       return {grad_a, grad_b};
     },
+    .attrs = attrs_of<TriangularAttrs>,
 };
 
 Tensor linalg_cholesky(const Tensor& a, bool upper) {

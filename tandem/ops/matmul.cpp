@@ -142,6 +142,7 @@ TANDEM_OP(kMm) = {
     .kernel = matmul_kernel,
     .saves = Saves::each(Saves::in(1), Saves::in(0)),
     .vjp = matmul_vjp<mm_form>,
+    .attrs = attrs_of<MatmulAttrs>,
 };
 
 TANDEM_OP(kBmm) = {
@@ -150,6 +151,7 @@ TANDEM_OP(kBmm) = {
     .kernel = matmul_kernel,
     .saves = Saves::each(Saves::in(1), Saves::in(0)),
     .vjp = matmul_vjp<bmm_form>,
+    .attrs = attrs_of<MatmulAttrs>,
 };
 
 TANDEM_OP(kAddmm) = {
@@ -167,6 +169,7 @@ TANDEM_OP(kAddmm) = {
         g[2] = scaled(grad_second(mm_form, a.grad(), a.input(1), f.trans_a, f.trans_b), f.alpha);
       return g;
     },
+    .attrs = attrs_of<AddmmAttrs>,
 };
 
 TANDEM_OP(kDot) = {

@@ -84,12 +84,16 @@ TANDEM_OP(kRandomAdvance) = {
           a.out().ptr<int64_t>()[1] = static_cast<int64_t>(next);
         },
     .inplace = true,
+    .random = true,
+    .attrs = attrs_of<AdvanceAttrs>,
 };
 
 TANDEM_OP(kRandom) = {
     .name = "random",
     .infer = infer_filled<RandomAttrs>,
     .kernel = fill_kernel,
+    .random = true,
+    .attrs = attrs_of<RandomAttrs>,
 };
 
 TANDEM_OP(kRandomIntegers) = {
@@ -101,6 +105,8 @@ TANDEM_OP(kRandomIntegers) = {
           kernels::fill_integers(a.out(), seed_of(a.in()), counter_of(a.in()), r.low,
                                  static_cast<uint64_t>(r.range));
         },
+    .random = true,
+    .attrs = attrs_of<IntegersAttrs>,
 };
 
 TANDEM_OP(kRandomOrder) = {
@@ -110,6 +116,8 @@ TANDEM_OP(kRandomOrder) = {
         [](const KernelArgs& a) {
           kernels::fill_permutation(a.out(), seed_of(a.in()), counter_of(a.in()));
         },
+    .random = true,
+    .attrs = attrs_of<RandomAttrs>,
 };
 
 // What uniform_ and its like leave behind in their tensor, whose old values do not matter.
@@ -125,6 +133,8 @@ TANDEM_OP(kRandomInto) = {
       return {Tensor(), zeros_like(a.grad())};
     },
     .inplace = true,
+    .random = true,
+    .attrs = attrs_of<RandomAttrs>,
 };
 
 TANDEM_OP(kRandomIntegersInto) = {
@@ -144,6 +154,8 @@ TANDEM_OP(kRandomIntegersInto) = {
       return {Tensor(), zeros_like(a.grad())};
     },
     .inplace = true,
+    .random = true,
+    .attrs = attrs_of<IntegersAttrs>,
 };
 
 // Ones with the probabilities that the second input holds, in the type of the third.
@@ -185,6 +197,7 @@ TANDEM_OP(kBernoulli) = {
       return g;
     },
     .inplace = true,
+    .random = true,
 };
 
 TANDEM_OP(kMultinomial) = {
@@ -213,6 +226,8 @@ TANDEM_OP(kMultinomial) = {
           kernels::fill_multinomial(a.in(1), a.attrs<MultinomialAttrs>().replacement,
                                     seed_of(a.in()), counter_of(a.in()), a.out());
         },
+    .random = true,
+    .attrs = attrs_of<MultinomialAttrs>,
 };
 
 // -- generators -------------------------------------------------------------------------------

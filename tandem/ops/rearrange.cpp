@@ -35,6 +35,7 @@ TANDEM_OP(kFlip) = {
     .kernel =
         [](const KernelArgs& a) { kernels::flip(a.in(), a.out(), a.attrs<FlipAttrs>().dims); },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().flip(a.attrs<FlipAttrs>().dims)}; },
+    .attrs = attrs_of<FlipAttrs>,
 };
 
 TANDEM_OP(kRoll) = {
@@ -48,6 +49,7 @@ TANDEM_OP(kRoll) = {
       const auto& r = a.attrs<RollAttrs>();
       return {a.grad().roll(-r.shift, r.dim)};
     },
+    .attrs = attrs_of<RollAttrs>,
 };
 
 // What tril and triu are: one side of a diagonal kept.
@@ -69,6 +71,7 @@ TANDEM_OP(kTriangle) = {
       return {t.upper ? a.grad().triu(t.diagonal) : a.grad().tril(t.diagonal)};
     },
     .inplace = true,
+    .attrs = attrs_of<TriangleAttrs>,
 };
 
 Tensor Tensor::flip(IntArrayRef dims) const {

@@ -121,6 +121,8 @@ TANDEM_OP(kSum) = {
     .infer = infer_sum,
     .kernel = reduce_kernel<kernels::ReduceFn::Sum>,
     .vjp = [](const VjpArgs& a) -> Grads { return {spread_grad(a)}; },
+    .attrs = attrs_of<ReduceAttrs>,
+    .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::sum>,
 };
 
 TANDEM_OP(kNansum) = {
@@ -132,6 +134,7 @@ TANDEM_OP(kNansum) = {
       const Tensor x = a.input();
       return {where(x.isnan(), 0, spread_grad(a))};
     },
+    .attrs = attrs_of<ReduceAttrs>,
 };
 
 TANDEM_OP(kMean) = {
@@ -153,6 +156,8 @@ TANDEM_OP(kMean) = {
       // Fewer elements are divided before they are spread.
       return {spread(a.grad() / static_cast<double>(n), a.input_type().sizes, r.dims, r.keepdim)};
     },
+    .attrs = attrs_of<ReduceAttrs>,
+    .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::mean>,
 };
 
 namespace {
@@ -179,6 +184,8 @@ TANDEM_OP(kProd) = {
                                 : product_of_others(x.reshape({-1}), 0).reshape(x.sizes());
       return {spread_grad(a) * others};
     },
+    .attrs = attrs_of<ReduceAttrs>,
+    .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::prod>,
 };
 
 TANDEM_OP(kAny) = {
@@ -190,6 +197,7 @@ TANDEM_OP(kAny) = {
           a.out().dtype = a.in().dtype == kByte ? kByte : kBool;
         },
     .kernel = reduce_kernel<kernels::ReduceFn::Any>,
+    .attrs = attrs_of<ReduceAttrs>,
 };
 
 TANDEM_OP(kAll) = {
@@ -200,6 +208,7 @@ TANDEM_OP(kAll) = {
           a.out().dtype = a.in().dtype == kByte ? kByte : kBool;
         },
     .kernel = reduce_kernel<kernels::ReduceFn::All>,
+    .attrs = attrs_of<ReduceAttrs>,
 };
 
 TANDEM_OP(kCountNonzero) = {
@@ -210,6 +219,7 @@ TANDEM_OP(kCountNonzero) = {
           a.out().dtype = kLong;
         },
     .kernel = reduce_kernel<kernels::ReduceFn::CountNonzero>,
+    .attrs = attrs_of<ReduceAttrs>,
 };
 
 namespace {

@@ -30,6 +30,14 @@ struct KeptArray {
   Dims sizes_, strides_;
 };
 
+/// What the fuser is told of a reduction with attributes A over these dimensions.
+template <class A, ReductionInfo::Fn fn>
+ReductionInfo reduction_info(AttrRef attrs, int) {
+  ReductionInfo info{fn, 0};
+  for (int64_t d : attrs.as<A>().dims) info.dims |= uint64_t{1} << d;
+  return info;
+}
+
 /// LibTorch's complaint about reducing over nothing where that has no answer.
 void check_not_empty(const char* op, IntArrayRef sizes, IntArrayRef dims);
 

@@ -111,6 +111,8 @@ TANDEM_OP(kAmax) = {
     .kernel = extreme_kernel<kernels::ReduceFn::Max>,
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
+    .attrs = attrs_of<ExtremeAttrs>,
+    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
 };
 TANDEM_OP(kAmin) = {
     .name = "amin",
@@ -118,6 +120,8 @@ TANDEM_OP(kAmin) = {
     .kernel = extreme_kernel<kernels::ReduceFn::Min>,
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
+    .attrs = attrs_of<ExtremeAttrs>,
+    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
 };
 // max and min of all elements: the same as amax and amin, but their errors name what was called.
 TANDEM_OP(kMaxAll) = {
@@ -126,6 +130,8 @@ TANDEM_OP(kMaxAll) = {
     .kernel = extreme_kernel<kernels::ReduceFn::Max>,
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
+    .attrs = attrs_of<ExtremeAttrs>,
+    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
 };
 TANDEM_OP(kMinAll) = {
     .name = "min",
@@ -133,6 +139,8 @@ TANDEM_OP(kMinAll) = {
     .kernel = extreme_kernel<kernels::ReduceFn::Min>,
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
+    .attrs = attrs_of<ExtremeAttrs>,
+    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
 };
 TANDEM_OP(kMaxDim) = {
     .name = "max_dim",
@@ -141,6 +149,7 @@ TANDEM_OP(kMaxDim) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = picked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<ArgAttrs>,
 };
 TANDEM_OP(kMinDim) = {
     .name = "min_dim",
@@ -149,16 +158,19 @@ TANDEM_OP(kMinDim) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = picked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<ArgAttrs>,
 };
 TANDEM_OP(kArgmax) = {
     .name = "argmax",
     .infer = infer_arg,
     .kernel = arg_kernel<false>,
+    .attrs = attrs_of<ArgAttrs>,
 };
 TANDEM_OP(kArgmin) = {
     .name = "argmin",
     .infer = infer_arg,
     .kernel = arg_kernel<true>,
+    .attrs = attrs_of<ArgAttrs>,
 };
 
 namespace {

@@ -91,6 +91,7 @@ TANDEM_OP(kVar) = {
     .kernel = var_kernel<false>,
     .saves = Saves::all(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {var_grad(a, a.grad())}; },
+    .attrs = attrs_of<VarAttrs>,
 };
 TANDEM_OP(kStd) = {
     .name = "std",
@@ -98,6 +99,7 @@ TANDEM_OP(kStd) = {
     .kernel = var_kernel<true>,
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {std_grad(a, a.grad(), a.output())}; },
+    .attrs = attrs_of<VarAttrs>,
 };
 TANDEM_OP(kVarMean) = {
     .name = "var_mean",
@@ -111,6 +113,7 @@ TANDEM_OP(kVarMean) = {
       return {g};
     },
     .outputs = 2,
+    .attrs = attrs_of<VarAttrs>,
 };
 TANDEM_OP(kStdMean) = {
     .name = "std_mean",
@@ -124,6 +127,7 @@ TANDEM_OP(kStdMean) = {
       return {g};
     },
     .outputs = 2,
+    .attrs = attrs_of<VarAttrs>,
 };
 
 namespace {
@@ -173,6 +177,11 @@ TANDEM_OP(kNorm) = {
         },
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = norm_vjp,
+    .attrs = attrs_of<NormAttrs>,
+    .reduction = [](AttrRef attrs, int ndim) -> ReductionInfo {
+      if (attrs.as<NormAttrs>().p != 2) return {ReductionInfo::Fn::none, 0};
+      return reduction_info<NormAttrs, ReductionInfo::Fn::norm2>(attrs, ndim);
+    },
 };
 
 TANDEM_OP(kLogsumexp) = {
@@ -196,6 +205,7 @@ TANDEM_OP(kLogsumexp) = {
       const Tensor g = with_dims(a.grad(), x.sizes(), r.dims, r.keepdim);
       return {g * (x - with_dims(a.output(), x.sizes(), r.dims, r.keepdim)).exp()};
     },
+    .attrs = attrs_of<VarAttrs>,
 };
 
 namespace {
@@ -225,6 +235,7 @@ TANDEM_OP(kSoftmax) = {
       const Tensor y = a.output(), gy = a.grad() * y;
       return {gy - y * gy.sum(dim, true)};
     },
+    .attrs = attrs_of<SoftmaxAttrs>,
 };
 TANDEM_OP(kLogSoftmax) = {
     .name = "log_softmax",
@@ -235,6 +246,7 @@ TANDEM_OP(kLogSoftmax) = {
       const int64_t dim = a.attrs<SoftmaxAttrs>().dim;
       return {a.grad() - a.output().exp() * a.grad().sum(dim, true)};
     },
+    .attrs = attrs_of<SoftmaxAttrs>,
 };
 
 // -- functions --------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ TANDEM_OP(kShift) = {
       const auto& s = a.attrs<ShiftAttrs>();
       return {shifted(a.grad(), s.dim, -s.by, 0)};
     },
+    .attrs = attrs_of<ShiftAttrs>,
 };
 
 TANDEM_OP(kRecurrence) = {
@@ -100,6 +101,7 @@ TANDEM_OP(kRecurrence) = {
           recurrence(shifted(a.input(0), s.dim, -on, 0), a.grad(), s.dim, !s.reverse);
       return {a.needs(0) ? back * shifted(a.output(), s.dim, on, 0) : Tensor(), back};
     },
+    .attrs = attrs_of<ScanAttrs>,
 };
 
 TANDEM_OP(kCumsum) = {
@@ -110,6 +112,7 @@ TANDEM_OP(kCumsum) = {
       const auto& s = a.attrs<ScanAttrs>();
       return {s.reverse ? cumsum(a.grad(), s.dim) : reverse_cumsum(a.grad(), s.dim)};
     },
+    .attrs = attrs_of<ScanAttrs>,
 };
 
 TANDEM_OP(kCumprod) = {
@@ -125,6 +128,7 @@ TANDEM_OP(kCumprod) = {
       return {before *
               recurrence(shifted(x, s.dim, -on, 0), a.grad().contiguous(), s.dim, !s.reverse)};
     },
+    .attrs = attrs_of<ScanAttrs>,
 };
 
 TANDEM_OP(kLogcumsumexp) = {
@@ -144,6 +148,7 @@ TANDEM_OP(kLogcumsumexp) = {
       const Tensor step = (y - shifted(y, dim, -1, std::numeric_limits<double>::infinity())).exp();
       return {(a.input() - y).exp() * recurrence(step, a.grad(), dim, true)};
     },
+    .attrs = attrs_of<ScanAttrs>,
 };
 
 namespace {
@@ -176,6 +181,7 @@ TANDEM_OP(kCummax) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = extreme_vjp,
     .outputs = 2,
+    .attrs = attrs_of<ScanAttrs>,
 };
 TANDEM_OP(kCummin) = {
     .name = "cummin",
@@ -184,6 +190,7 @@ TANDEM_OP(kCummin) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = extreme_vjp,
     .outputs = 2,
+    .attrs = attrs_of<ScanAttrs>,
 };
 
 Tensor shifted(const Tensor& x, int64_t dim, int64_t by, double value) {

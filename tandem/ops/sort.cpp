@@ -105,6 +105,7 @@ TANDEM_OP(kSort) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = sorted_vjp,
     .outputs = 2,
+    .attrs = attrs_of<SortAttrs>,
 };
 TANDEM_OP(kTopk) = {
     .name = "topk",
@@ -113,6 +114,7 @@ TANDEM_OP(kTopk) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = sorted_vjp,
     .outputs = 2,
+    .attrs = attrs_of<SortAttrs>,
 };
 TANDEM_OP(kKthvalue) = {
     .name = "kthvalue",
@@ -129,6 +131,7 @@ TANDEM_OP(kKthvalue) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = ranked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<RankAttrs>,
 };
 TANDEM_OP(kMedian) = {
     .name = "median",
@@ -137,6 +140,7 @@ TANDEM_OP(kMedian) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = ranked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<RankAttrs>,
 };
 TANDEM_OP(kNanmedian) = {
     .name = "nanmedian",
@@ -145,6 +149,7 @@ TANDEM_OP(kNanmedian) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = ranked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<RankAttrs>,
 };
 TANDEM_OP(kMode) = {
     .name = "mode",
@@ -153,6 +158,7 @@ TANDEM_OP(kMode) = {
     .saves = Saves::all(Saves::out(1)),
     .vjp = ranked_vjp,
     .outputs = 2,
+    .attrs = attrs_of<RankAttrs>,
 };
 
 namespace {

@@ -62,6 +62,7 @@ TANDEM_OP(kSearchsorted) = {
           kernels::search_sorted(a.in(0), a.in(1), a.attrs<SearchAttrs>().right,
                                  a.n_inputs == 3 ? &a.in(2) : nullptr, a.out());
         },
+    .attrs = attrs_of<SearchAttrs>,
 };
 
 TANDEM_OP(kHistc) = {
@@ -76,6 +77,7 @@ TANDEM_OP(kHistc) = {
           const auto& h = a.attrs<HistogramAttrs>();
           kernels::histogram(a.in(), h.low, h.high, a.out());
         },
+    .attrs = attrs_of<HistogramAttrs>,
 };
 
 TANDEM_OP(kBincount) = {
@@ -89,6 +91,7 @@ TANDEM_OP(kBincount) = {
         [](const KernelArgs& a) {
           kernels::bincount(a.in(0), a.n_inputs == 2 ? &a.in(1) : nullptr, a.out());
         },
+    .attrs = attrs_of<BincountAttrs>,
 };
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool out_int32, bool right,

@@ -61,6 +61,7 @@ TANDEM_OP(kUnique) = {
     .infer = nullptr,
     .dynamic = unique_outputs,
     .outputs = 3,
+    .attrs = attrs_of<UniqueAttrs>,
 };
 
 namespace {

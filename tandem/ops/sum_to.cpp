@@ -47,6 +47,7 @@ TANDEM_OP(kSumTo) = {
           kernels::reduce(kernels::ReduceFn::Sum, in, reduced.data(), out);
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().expand(a.input_type().sizes)}; },
+    .attrs = attrs_of<SumToAttrs>,
 };
 
 Tensor Tensor::sum_to_size(IntArrayRef size) const {

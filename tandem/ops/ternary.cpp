@@ -101,6 +101,7 @@ TANDEM_OP(kClamp) = {
       return {where((x >= m.a) & (x <= m.b), a.grad(), 0)};
     },
     .map = MapFn::clamp,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kClampBetween) = {
@@ -189,6 +190,7 @@ TANDEM_OP(kAddcmul) = {
               a.needs(2) ? a.grad() * a.input(1) * value : Tensor()};
     },
     .map = MapFn::addcmul,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kAddcdiv) = {
@@ -209,6 +211,7 @@ TANDEM_OP(kAddcdiv) = {
               a.needs(2) ? a.grad() * -value * a.input(1) / a.input(2).square() : Tensor()};
     },
     .map = MapFn::addcdiv,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kLerp) = {

@@ -53,6 +53,7 @@ TANDEM_OP(kReluBackward) = {
               a.needs(1) ? zeros_like(a.grad()) : Tensor()};
     },
     .map = MapFn::relu_backward,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kAbs) = {
@@ -407,6 +408,7 @@ TANDEM_OP(kPolygamma) = {
       return {a.grad() * polygamma(static_cast<int64_t>(a.attrs<MapAttrs>().a) + 1, a.input())};
     },
     .map = MapFn::polygamma,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 TANDEM_OP(kNanToNum) = {
@@ -416,6 +418,7 @@ TANDEM_OP(kNanToNum) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * isfinite(a.input())}; },
     .map = MapFn::nan_to_num,
+    .attrs = attrs_of<MapAttrs>,
 };
 
 #define TANDEM_UNARY(name, op)                               \

@@ -121,6 +121,7 @@ TANDEM_OP(kView) = {
                              ". Use .reshape(...) instead.");
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().reshape(a.input_type().sizes)}; },
+    .attrs = attrs_of<ViewAttrs>,
 };
 
 struct PermuteAttrs {
@@ -145,6 +146,7 @@ TANDEM_OP(kPermute) = {
       for (size_t i = 0; i < dims.size(); ++i) back[dims[i]] = static_cast<int64_t>(i);
       return {a.grad().permute(back)};
     },
+    .attrs = attrs_of<PermuteAttrs>,
 };
 
 struct ExpandAttrs {
@@ -167,6 +169,7 @@ TANDEM_OP(kExpand) = {
             if (a.in_sizes[d] == a.out_sizes[extra + d]) a.strides[extra + d] = a.in_strides[d];
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
+    .attrs = attrs_of<ExpandAttrs>,
 };
 
 struct SliceAttrs {
@@ -190,6 +193,7 @@ TANDEM_OP(kSlice) = {
           if (s.length > 0) a.offset = s.start * a.in_strides[s.dim];
         },
     .vjp = scatter_vjp,
+    .attrs = attrs_of<SliceAttrs>,
 };
 
 struct SelectAttrs {
@@ -213,6 +217,7 @@ TANDEM_OP(kSelect) = {
           a.strides.erase(a.strides.begin() + s.dim);
         },
     .vjp = scatter_vjp,
+    .attrs = attrs_of<SelectAttrs>,
 };
 
 namespace {
@@ -270,6 +275,7 @@ TANDEM_OP(kViewScatter) = {
       if (a.needs(1)) grads[1] = part;
       return grads;
     },
+    .attrs = attrs_of<ViewScatterAttrs>,
 };
 
 // -- public functions

@@ -173,6 +173,7 @@ TANDEM_OP(kAsStrided) = {
           a.offset = s.offset;
         },
     .vjp = as_strided_vjp,
+    .attrs = attrs_of<AsStridedAttrs>,
 };
 
 TANDEM_OP(kStridedSum) = {
@@ -198,6 +199,7 @@ TANDEM_OP(kStridedSum) = {
       const Tensor g = a.grad().contiguous();
       return {g.as_strided(s.sizes, s.strides, g.storage_offset() + s.offset)};
     },
+    .attrs = attrs_of<StridedSumAttrs>,
 };
 
 TANDEM_OP(kUnfold) = {
@@ -223,6 +225,7 @@ TANDEM_OP(kUnfold) = {
       return {apply(kUnfoldBackward, {a.grad()},
                     UnfoldBackwardAttrs{a.input_type().sizes, u.dim, u.size, u.step})};
     },
+    .attrs = attrs_of<UnfoldAttrs>,
 };
 
 TANDEM_OP(kUnfoldBackward) = {
@@ -237,6 +240,7 @@ TANDEM_OP(kUnfoldBackward) = {
       const auto& u = a.attrs<UnfoldBackwardAttrs>();
       return {a.grad().unfold(u.dim, u.size, u.step)};
     },
+    .attrs = attrs_of<UnfoldBackwardAttrs>,
 };
 
 TANDEM_OP(kDiagonal) = {
@@ -264,6 +268,7 @@ TANDEM_OP(kDiagonal) = {
               g.offset >= 0 ? g.offset * a.in_strides[g.dim2] : -g.offset * a.in_strides[g.dim1];
         },
     .vjp = detail::scatter_vjp,
+    .attrs = attrs_of<DiagonalAttrs>,
 };
 
 // The same bytes read as another dtype. Bits have no gradient.
@@ -303,6 +308,7 @@ TANDEM_OP(kViewDtype) = {
             a.strides[d] = a.strides[d] * out / in;
           }
         },
+    .attrs = attrs_of<ViewDtypeAttrs>,
 };
 
 // -- public functions

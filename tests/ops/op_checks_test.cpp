@@ -426,7 +426,11 @@ class Witness : public OpObserver {
 };
 
 void add_nodes(const List& results, std::set<std::string>& names) {
-  for (const NodePtr& n : Graph::of(results).nodes) names.insert(n->op->name);
+  for (const NodePtr& n : Graph::of(results).nodes) {
+    names.insert(n->op->name);
+    EXPECT_EQ(n->attr_type, n->op->attrs)
+        << "op '" << n->op->name << "' is applied with other attributes than it declares";
+  }
 }
 
 // Runs all samples forward, in place, backward and twice backward. Gives the ops that ran;
