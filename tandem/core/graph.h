@@ -27,7 +27,7 @@ struct Graph {
   std::vector<NodePtr> nodes;
   std::vector<NodePtr> inputs;
   std::vector<Edge> outputs;      // the results, then the values of `writes`
-  std::vector<Tensor> captured;   // values of inputs[n_args()...]; empty after parsing
+  std::vector<Tensor> captured;   // values of inputs[n_args()...]; undefined after parsing
   std::vector<Write> writes;
   size_t n_results = 0;           // outputs[0 .. n_results) are what the function returned
   bool autograd = false;          // True iff it shows what backward would walk: leaves, partial edges
@@ -41,7 +41,7 @@ struct Graph {
   std::string str() const;
 
   /// Runs the nodes one by one with the ordinary ops, so that gradients flow, and applies the writes.
-  /// Arguments only, or arguments and captured tensors where a graph was parsed.
+  /// Takes the arguments only, or the arguments and then values for what was captured.
   std::vector<Tensor> run(ArrayRef<Tensor> arguments) const;
 
   /// Numbers the nodes: walk_slot of nodes[i] becomes i. Passes use it to index side tables.
@@ -52,12 +52,24 @@ struct Graph {
 /// Readable text, one assignment a node: %2 = mul(%0, %1) : float32 [3, 4]
 std::ostream& operator<<(std::ostream& out, const Graph& g);
 
-/// Adds a node to a graph that is being built. Edges of `inputs` point to nodes before it.
-Node& append(Graph& g, const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs = {});
+/// True iff they are the same program: equal nodes in equal order, equal results and writes. What was
+/// captured is not looked at, its type is.
+bool same(const Graph& a, const Graph& b);
+/// Equal for equal graphs, in every process.
+size_t structural_hash(const Graph& g);
+
+/// Adds a node to a graph that is being built, with the types that the op's infer gives. Edges of
+/// `inputs` point to nodes before it. An input is not entered in Graph::inputs by this. `n_outputs`
+/// is for ops that leave it open.
+Node& append(Graph& g, const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs = {},
+             int n_outputs = 0);
+/// The types that the op gives for these inputs; `outputs` has room for them.
+void infer_types(const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs, TensorType* outputs,
+                 int n_outputs);
 
 /// Where a graph's value comes from outside.
 struct InputAttrs {
-  int64_t index = 0;
+  int64_t index = 0;  // position in Graph::inputs
   std::string name;  // may be empty
   TensorType type;
   TANDEM_FIELDS(index, name, type)
@@ -70,6 +82,8 @@ struct TensorValue {
   friend bool operator==(const TensorValue& a, const TensorValue& b);
   friend std::ostream& operator<<(std::ostream& out, const TensorValue& v);
 };
+/// Reads what << wrote.
+void read_field(AttrReader& in, TensorValue& v);
 struct ConstantAttrs {
   TensorValue value;
   TANDEM_FIELDS(value)

@@ -20,6 +20,11 @@ const OpDef* find_op(std::string_view name) {
   return nullptr;
 }
 
+void detail::too_few_inputs(const OpDef& op, int n_inputs) {
+  TANDEM_CHECK(false, op.name, ": takes more than the ", n_inputs, " inputs that it was given");
+  __builtin_unreachable();
+}
+
 // -- what a gradient rule sees ----------------------------------------------------------------
 namespace {
 

@@ -34,6 +34,10 @@ struct Saves {
   }
 };
 
+namespace detail {
+[[noreturn, gnu::cold]] void too_few_inputs(const OpDef& op, int n_inputs);
+}
+
 /// From the types of the inputs to those of the outputs. The one place where a user's mistake about
 /// shapes and dtypes is found.
 struct InferArgs {
@@ -43,7 +47,11 @@ struct InferArgs {
   AttrRef attr_ref;
   TensorType* const* outputs;  // device is already filled in
 
-  const TensorType& in(int i = 0) const { return *inputs[i]; }
+  const TensorType& in(int i = 0) const {
+    if (i >= n_inputs) [[unlikely]]
+      detail::too_few_inputs(op, n_inputs);
+    return *inputs[i];
+  }
   TensorType& out(int i = 0) const { return *outputs[i]; }
   template <class A>
   const A& attrs() const {
@@ -59,7 +67,11 @@ struct KernelArgs {
   int n_outputs;
   AttrRef attr_ref;
 
-  const Array& in(int i = 0) const { return inputs[i]; }
+  const Array& in(int i = 0) const {
+    if (i >= n_inputs) [[unlikely]]
+      detail::too_few_inputs(op, n_inputs);
+    return inputs[i];
+  }
   const Array& out(int i = 0) const { return outputs[i]; }
   template <class A>
   const A& attrs() const {
@@ -165,7 +177,7 @@ struct OpDef {
   Saves saves = {};
   /// One gradient for each input (undefined: none). Null: not differentiable.
   Grads (*vjp)(const VjpArgs&) = nullptr;
-  int outputs = 1;
+  int outputs = 1;  // 0: as many as its attributes say
   /// The scalar formula of a pointwise op; the fuser reads it.
   MapFn map = MapFn{0};
   /// True iff the kernel may write over an input that has the output's exact layout and handles any
@@ -188,6 +200,8 @@ struct OpDef {
   /// Set for reductions that may be fused: what is reduced how, for an input of that many
   /// dimensions.
   ReductionInfo (*reduction)(AttrRef attrs, int ndim) = nullptr;
+  /// How many inputs it takes; -1: any number. Readers of saved graphs refuse any other.
+  int inputs = -1;
 
   constexpr bool is_view() const { return view != nullptr; }
   constexpr bool writes_in_place() const { return inplace || map != MapFn{0}; }

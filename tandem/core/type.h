@@ -7,6 +7,8 @@
 
 namespace tandem {
 
+class AttrReader;
+
 /// What is known of a value before it is computed.
 struct TensorType {
   Dims sizes;
@@ -21,6 +23,10 @@ struct TensorType {
 };
 /// "float32 [2, 3]"
 std::ostream& operator<<(std::ostream& out, const TensorType& t);
+/// As in the text of a graph: like <<, and says "weak" where it stands for a number.
+void print_type(std::ostream& out, const TensorType& t);
+/// Reads what print_type wrote.
+void read_field(AttrReader& in, TensorType& t);
 
 /// Collects operands and says which dtype their result has, by LibTorch's rules: tensors with
 /// dimensions decide first, then 0-d tensors, then plain numbers.
@@ -38,3 +44,8 @@ class Promotion {
 };
 
 }  // namespace tandem
+
+template <>
+struct std::hash<tandem::TensorType> {
+  size_t operator()(const tandem::TensorType& t) const;
+};

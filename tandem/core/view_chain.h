@@ -19,6 +19,8 @@ struct ViewChain {
   friend bool operator==(const ViewChain& a, const ViewChain& b);
   friend std::ostream& operator<<(std::ostream& out, const ViewChain& c);
 };
+/// Reads what << wrote.
+void read_field(AttrReader& in, ViewChain& c);
 
 struct ViewScatterAttrs {
   ViewChain chain;
