@@ -7,6 +7,7 @@
 
 #include "tandem/base/warning.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/core/recorder.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::autograd {
@@ -269,6 +270,8 @@ void Walk::add_to_leaf(Node& node, Tensor grad) {
   NodeExtra& extra = node.need_extra();
   // What else looks at the gradient must not see later sums.
   if (!only_reference(grad)) grad = grad.clone();
+  if (t_mode.recorder) [[unlikely]]
+    t_mode.recorder->touch_grad(node);
   std::lock_guard lock(extra.mutex);
   Tensor& sum = extra.grads[0];
   if (!sum.defined())
@@ -324,7 +327,7 @@ void Walk::compute(uint32_t slot, const bool* needed) {
 
 template <class List>
 void Walk::hand_on(Node& node, const bool* needed, List grads) {
-  if (t_mode.anomaly && t_mode.anomaly_check_nan) [[unlikely]]
+  if (t_mode.anomaly && t_mode.anomaly_check_nan && !t_mode.recorder) [[unlikely]]
     look_for_nan(node, grads);
   for (uint32_t i = 0; i < node.n_inputs && i < grads.size(); ++i) {
     if (!needed[i] || !grads[i].defined()) continue;

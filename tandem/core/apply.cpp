@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tandem/core/node_extra.h"
+#include "tandem/core/recorder.h"
 #include "tandem/core/view_chain.h"
 
 namespace tandem {
@@ -214,6 +215,48 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
   return Tensor(std::move(out));
 }
 
+// -- Keeping instead of computing ----------------------------------------------------------------
+
+bool any_pending(TensorArgs in) {
+  for (const TensorArg& a : in)
+    if (a.impl && (a.impl->is_pending() || !a.impl->data)) return true;
+  return false;
+}
+
+// Who keeps this call; null if it runs now, and then all values are there. Meta tensors have types
+// only, with or without a recorder.
+Recorder* keeper(const OpDef& op, const TensorImpl* self, TensorArgs in) {
+  bool meta = self && self->type.device.is_meta();
+  for (const TensorArg& a : in) meta |= a.impl && a.impl->type.device.is_meta();
+  if (meta) return nullptr;
+  Recorder* r = t_mode.recorder;
+  if (!r && self && self->is_pending()) r = self->storage->pending.load(std::memory_order_acquire);
+  for (const TensorArg& a : in)
+    if (!r && a.impl && a.impl->is_pending())
+      r = a.impl->storage->pending.load(std::memory_order_acquire);
+  const bool keeps = r && (r == t_mode.recorder || r->follows());
+  if (keeps && op.dynamic) r->look(op);
+  if (keeps && !op.dynamic) return r;
+  const EagerScope now;
+  for (const TensorArg& a : in)
+    if (a.impl) a.impl->need_values(op.name);
+  if (self) const_cast<TensorImpl*>(self)->need_values(op.name);
+  return nullptr;
+}
+
+SmallVector<TensorImpl*, 4> impls_of(TensorArgs in) {
+  SmallVector<TensorImpl*, 4> impls;
+  for (const TensorArg& a : in) impls.push_back(a.impl);
+  return impls;
+}
+
+void keep(Recorder& r, const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
+  const auto impls = impls_of(in);
+  Node& node = r.add(op, {impls.data(), impls.size()}, attrs);
+  for (int k = 0; k < op.outputs; ++k)
+    outputs[k] = r.bind({NodePtr(&node), static_cast<uint32_t>(k)});
+}
+
 // -- In place --------------------------------------------------------------------------------
 
 void check_writable(const char* name, const TensorImpl* self) {
@@ -272,6 +315,18 @@ void rebase(TensorImpl* self) {
   self->view->version.store(self->version(), std::memory_order_release);
 }
 
+// The result converted to self's type takes the place of what self held.
+void keep_written(Recorder& r, const OpDef& op, TensorArgs in, AttrRef attrs, TensorImpl* self) {
+  const auto impls = impls_of(in);
+  Node& node = r.add(op, {impls.data(), impls.size()}, attrs);
+  Edge value{NodePtr(&node), 0};
+  if (node.outputs()[0].dtype != self->type.dtype) {
+    const Tensor converted = r.bind(value).to(self->type.dtype);
+    value = r.value_of(converted.impl());
+  }
+  r.write(self, value);
+}
+
 void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorType& type,
                   TensorImpl* self) {
   if (op.writes_in_place() && type.dtype == self->type.dtype && !overlaps(in, self)) {
@@ -293,7 +348,12 @@ OpObserver::~OpObserver() { t_observer = outer_; }
 void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
   Scratch<const TensorType*> types(in.size());
   const Device device = collect_types(op, nullptr, in, types.get());
-  if (op.view)
+  Recorder* recorder = nullptr;
+  if (!op.view && (t_mode.recorder || any_pending(in))) [[unlikely]]
+    recorder = keeper(op, nullptr, in);
+  if (recorder)
+    keep(*recorder, op, in, attrs, outputs);
+  else if (op.view)
     outputs[0] = make_view(op, in[0].impl, attrs, types.get());
   else if (op.dynamic)
     compute_dynamic(op, in, attrs, device, outputs);
@@ -309,7 +369,10 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
 Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
   constexpr size_t kFew = 4;
   Tensor out;
-  if (in.size() > kFew || !op.kernel) {
+  bool plain = in.size() <= kFew && op.kernel && !t_mode.recorder;
+  for (size_t i = 0; i < in.size() && plain; ++i)
+    if (TensorImpl* t = in[i].impl) plain = t->data && !t->is_pending();
+  if (!plain) {
     apply(op, in, attrs, &out);
     return out;
   }
@@ -359,8 +422,14 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   const bool wanted = recording() && any_wants_grad(in);
   if (has_history || wanted) check_history_rebinds(op.name, self);
   const bool record = op.vjp && wanted;
+  Recorder* recorder = nullptr;
+  if (t_mode.recorder || self->is_pending() || !self->data || any_pending(in)) [[unlikely]]
+    recorder = keeper(op, self, in);
   NodePtr node = record ? begin_record(op, in, attrs, self) : nullptr;
-  if (!self->type.device.is_meta()) write_result(op, in, attrs, type, self);
+  if (recorder)
+    keep_written(*recorder, op, in, attrs, self);
+  else if (!self->type.device.is_meta())
+    write_result(op, in, attrs, type, self);
   self->bump(op.name);
   if (t_observer) [[unlikely]]
     t_observer->ran(op);

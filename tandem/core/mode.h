@@ -17,10 +17,21 @@ struct Mode {
   const Node* evaluating = nullptr;  // under anomaly: the node whose gradient is being computed
   NewNodes* new_nodes = nullptr;     // if set, every node made is entered there
   Recorder* recorder = nullptr;      // if set, it keeps what ops would do
+  uint32_t made_in = 0;              // its number: what new storages get as their made_in
 };
 extern constinit thread_local Mode t_mode;
-/// A number of its own for each recorder, never 0.
-uint32_t recorder_id(const Recorder& r);
+
+/// Ops run at once in its scope. What they make is a constant of what is recorded around it.
+class EagerScope {
+ public:
+  EagerScope() : before_(t_mode.recorder) { t_mode.recorder = nullptr; }
+  ~EagerScope() { t_mode.recorder = before_; }
+  EagerScope(const EagerScope&) = delete;
+  EagerScope& operator=(const EagerScope&) = delete;
+
+ private:
+  Recorder* before_;
+};
 
 struct GradMode {
   static bool is_enabled() { return t_mode.grad; }

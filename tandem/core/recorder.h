@@ -6,6 +6,7 @@
 #include "tandem/core/graph.h"
 #include "tandem/core/mode.h"
 #include "tandem/core/tensor_impl.h"
+#include "tandem/core/view_chain.h"
 
 namespace tandem {
 
@@ -35,16 +36,18 @@ class Recorder {
   /// A new argument of the recorded function.
   Tensor placeholder(const TensorType& type, std::string name = {});
 
-  /// An op called with pending tensors or under this recorder. `outputs` are filled in.
-  void record(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs, Tensor* outputs);
+  /// A node of the op on the values that the tensors have now.
+  Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs);
 
   /// Someone wants to see values: a recorder that can gives them, others throw. `call` is the
   /// function that looks ("item").
   virtual void look(TensorImpl* t, const char* call) = 0;
-  /// The op makes its outputs' shapes from values.
-  virtual void record_dynamic(const OpDef& op) = 0;
-  /// The gradient kept by a leaf is about to be read or changed.
-  virtual void touch_grad(Node& leaf);
+  /// The shapes of the op's outputs depend on values: throws, or returns to let it run at once.
+  virtual void look(const OpDef& op) = 0;
+  /// True iff ops on its pending tensors are recorded even where it is not the current recorder.
+  virtual bool follows() const { return false; }
+  /// The gradient that a leaf keeps is about to be read or changed.
+  void touch_grad(Node& leaf);
 
   bool owns(const Storage* s) const { return bindings_.contains(const_cast<Storage*>(s)); }
   uint32_t id() const { return id_; }
@@ -54,7 +57,8 @@ class Recorder {
     intrusive_ptr<Storage> storage;  // kept so that its address stays its own
     TensorType base;                 // the type of `value`
     Edge value;
-    int64_t input = -1;  // position among the captured, for what came from outside
+    int64_t captured = -1;  // position among the captured, for what came from outside
+    uint32_t version = 0;   // what came from outside had this version
     bool written = false;
   };
   struct GradSlot {
@@ -63,28 +67,45 @@ class Recorder {
   };
 
   Binding& binding(TensorImpl* t);
-  virtual Binding capture(TensorImpl* t);
+  /// What came from outside is as it was before.
+  void restore_outside();
 
   Graph graph_;
-  std::vector<Tensor> captured_;
+  std::vector<NodePtr> arguments_, captured_inputs_;
+  std::vector<Tensor> captured_;  // one for each of captured_inputs_
   std::unordered_map<Storage*, Binding> bindings_;
   std::vector<Storage*> order_;  // of bindings_, by age
   std::vector<GradSlot> grad_slots_;
+  /// Tensors from outside, with what led to them before they were written.
+  std::vector<std::pair<Tensor, Edge>> written_outside_;
+  /// Tensors from outside that need a gradient, in order of use.
+  std::vector<Tensor> differentiable_;
 
  private:
+  Binding capture(TensorImpl* t);
+  Edge view_of(TensorImpl* t, const Binding& b);
+  ViewChain chain_of(TensorImpl* t, const Binding& b);
+
   uint32_t id_;
 };
 
-/// Makes a recorder the current one for a scope; null: back to eager.
+/// Makes a recorder the current one for a scope; null: back to eager, as if nothing was recorded.
 class RecorderScope {
  public:
-  explicit RecorderScope(Recorder* r) : before_(std::exchange(t_mode.recorder, r)) {}
-  ~RecorderScope() { t_mode.recorder = before_; }
+  explicit RecorderScope(Recorder* r) : recorder_(t_mode.recorder), made_in_(t_mode.made_in) {
+    t_mode.recorder = r;
+    t_mode.made_in = r ? r->id() : 0;
+  }
+  ~RecorderScope() {
+    t_mode.recorder = recorder_;
+    t_mode.made_in = made_in_;
+  }
   RecorderScope(const RecorderScope&) = delete;
   RecorderScope& operator=(const RecorderScope&) = delete;
 
  private:
-  Recorder* before_;
+  Recorder* recorder_;
+  uint32_t made_in_;
 };
 
 }  // namespace tandem

@@ -32,8 +32,7 @@ intrusive_ptr<Storage> Storage::make(int64_t nbytes, Device device) {
   s->nbytes = nbytes;
   s->device = device;
   s->kind = is_inline ? Kind::kInline : Kind::kBlock;
-  if (t_mode.recorder) [[unlikely]]
-    s->made_in = recorder_id(*t_mode.recorder);
+  s->made_in = t_mode.made_in;
   memory::detail::count_storage(nbytes);
   return intrusive_ptr<Storage>::adopt(s);
 }
@@ -60,8 +59,7 @@ intrusive_ptr<Storage> Storage::foreign(void* data, int64_t nbytes,
   s->data = data;
   s->nbytes = nbytes;
   s->kind = Kind::kForeign;
-  if (t_mode.recorder) [[unlikely]]
-    s->made_in = recorder_id(*t_mode.recorder);
+  s->made_in = t_mode.made_in;
   if (deleter) s->deleter = new std::function<void(void*)>(std::move(deleter));
   return intrusive_ptr<Storage>::adopt(s);
 }

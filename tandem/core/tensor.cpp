@@ -2,6 +2,7 @@
 
 #include "tandem/base/warning.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/core/recorder.h"
 
 namespace tandem {
 
@@ -80,15 +81,17 @@ std::string Tensor::toString() const {
 }
 
 void* Tensor::data_ptr() const {
-  const TensorImpl& t = checked();
+  TensorImpl& t = checked();
   TANDEM_CHECK(!t.type.device.is_meta(), "data_ptr: a tensor on the meta device has no values");
+  t.need_values("data_ptr");
   return t.storage->nbytes == 0 ? nullptr : t.data;  // nothing was allocated
 }
 
 Scalar Tensor::item() const {
-  const TensorImpl& t = checked();
+  TensorImpl& t = checked();
   TANDEM_CHECK_SHAPE(t.numel == 1, "item: a Tensor with ", t.numel,
                      " elements cannot be converted to Scalar (its shape is ", t.type.sizes, ")");
+  t.need_values("item");
   TANDEM_CHECK(t.data, "item: a tensor on the meta device has no values");
   return dispatch(t.type.dtype,
                   [&]<class T>(T) -> Scalar { return Scalar(*static_cast<T*>(t.data)); });
@@ -128,6 +131,8 @@ const Tensor& Tensor::grad() const {
   static const Tensor none;
   TensorImpl& t = checked();
   const bool leaf = t.is_leaf();
+  if (t_mode.recorder && t.edge.node && t.edge.node->is_leaf()) [[unlikely]]
+    t_mode.recorder->touch_grad(*t.edge.node);
   const NodeExtra* extra = t.edge.node ? t.edge.node->extra : nullptr;
   if (extra && extra->grads[t.edge.index].defined()) return extra->grads[t.edge.index];
   if (!leaf && !(extra && extra->retain[t.edge.index])) [[unlikely]]
@@ -145,6 +150,8 @@ Tensor& Tensor::mutable_grad() const {
   t.wants_grad();
   Node& node = t.edge.node ? *t.edge.node : t.leaf_node();
   t.keeps_grad = true;
+  if (t_mode.recorder && node.is_leaf()) [[unlikely]]
+    t_mode.recorder->touch_grad(node);
   return node.need_extra().grads[t.edge.index];
 }
 

@@ -6,6 +6,7 @@
 #include "tandem/base/memory.h"
 #include "tandem/core/apply.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/core/recorder.h"
 #include "tandem/core/view_chain.h"
 
 namespace tandem {
@@ -25,7 +26,7 @@ TensorImpl* TensorImpl::blank() {
   return new (memory::detail::allocate_object(sizeof(TensorImpl))) TensorImpl;
 }
 
-void TensorImpl::allocate() {
+void TensorImpl::lay_out() {
   // One pass over the extents; numel_of finds the words when something is wrong with them.
   const size_t n = type.sizes.size();
   strides.resize_for_overwrite(n);
@@ -42,8 +43,32 @@ void TensorImpl::allocate() {
   numel = count;
   contiguous = true;
   inference = t_mode.inference;
+}
+
+void TensorImpl::allocate() {
+  lay_out();
   storage = Storage::make(numel * static_cast<int64_t>(size_of(type.dtype)), type.device);
   data = storage->data;
+}
+
+void TensorImpl::allocate_pending(Recorder* recorder) {
+  lay_out();
+  storage = Storage::make_pending(numel * static_cast<int64_t>(size_of(type.dtype)), type.device,
+                                  recorder);
+}
+
+void TensorImpl::look(const char* call) {
+  if (!storage || type.device.is_meta()) return;
+  Recorder* pending = storage->pending.load(std::memory_order_acquire);
+  if (t_mode.recorder)
+    t_mode.recorder->look(this, call);
+  else if (pending)
+    pending->look(this, call);
+  // The storage has memory now; this tensor may not have looked since.
+  if (!data && storage->data)
+    std::atomic_ref(data).store(static_cast<char*>(storage->data) +
+                                    offset * static_cast<int64_t>(size_of(type.dtype)),
+                                std::memory_order_relaxed);
 }
 
 intrusive_ptr<TensorImpl> TensorImpl::make(const TensorType& type) {

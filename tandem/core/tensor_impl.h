@@ -74,6 +74,8 @@ struct TensorImpl {
   /// Without a storage: the caller fills in type, then calls allocate().
   static TensorImpl* blank();
   void allocate();
+  /// The same without memory: its values are known to the recorder.
+  void allocate_pending(Recorder* recorder);
   /// The same values seen by another tensor that autograd does not connect with this one.
   intrusive_ptr<TensorImpl> alias() const;
   static void destroy(TensorImpl* t);
@@ -133,6 +135,7 @@ struct TensorImpl {
   Node& leaf_node();
 
  private:
+  void lay_out();
   bool has_history() const { return edge.node && edge.node->op != &kLeaf; }
   void look(const char* call);
   bool view_wants_grad();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "tandem/base/small_vector.h"
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"

@@ -32,6 +32,15 @@ struct ViewScatterAttrs {
 /// an in-place write through a view means for the base.
 extern const OpDef kViewScatter;
 
+struct AsStridedAttrs {
+  Dims sizes, strides;
+  int64_t offset;   // from the input's first element; negative if it reaches back in the storage
+  Dims in_strides;  // how the input lay
+  TANDEM_FIELDS(sizes, strides, offset, in_strides)
+};
+/// Any window on the memory of its input.
+extern const OpDef kAsStrided;
+
 }  // namespace tandem
 
 template <>

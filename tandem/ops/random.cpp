@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tandem/core/apply.h"
+#include "tandem/core/recorder.h"
 #include "tandem/kernels/random.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/copy.h"
@@ -244,6 +245,7 @@ constexpr uint64_t kDefaultSeed = 67280421310721;  // LibTorch's
 Tensor state_tensor(uint64_t seed, uint64_t counter) {
   // The state outlives whatever mode its generator is made in.
   const InferenceMode off(false);
+  const RecorderScope outside(nullptr);
   Tensor t = empty({2}, kLong);
   t.data_ptr<int64_t>()[0] = static_cast<int64_t>(seed);
   t.data_ptr<int64_t>()[1] = static_cast<int64_t>(counter);

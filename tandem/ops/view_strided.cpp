@@ -1,5 +1,6 @@
 // Views that may show an element twice, or show another dtype: as_strided,
 // unfold, diagonal, view(dtype).
+#include "tandem/core/view_chain.h"
 #include "tandem/kernels/map.h"
 #include "tandem/kernels/sub_array.h"
 #include "tandem/ops/binary.h"
@@ -43,14 +44,6 @@ int64_t overlapping_dim(IntArrayRef sizes, IntArrayRef strides) {
   }
   return -1;
 }
-
-struct AsStridedAttrs {
-  Dims sizes, strides;
-  int64_t offset;   // from the input's first element; negative if it reaches back
-                    // in the storage
-  Dims in_strides;  // how the input lay
-  TANDEM_FIELDS(sizes, strides, offset, in_strides)
-};
 
 struct StridedSumAttrs {
   int64_t length;

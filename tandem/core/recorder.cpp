@@ -1,0 +1,204 @@
+#include "tandem/core/recorder.h"
+
+#include <atomic>
+
+#include "tandem/core/node_extra.h"
+
+namespace tandem {
+namespace {
+
+// True iff the tensor shows all of a value of that type as it is.
+bool shows_all(const TensorImpl* t, const TensorType& base) {
+  return t->offset == 0 && t->contiguous && t->type.dtype == base.dtype &&
+         t->type.sizes == base.sizes;
+}
+
+// True iff the tensor, seen as the base of others, reaches everything that its storage holds.
+bool spans_storage(const TensorImpl* t) {
+  return t->offset == 0 && t->contiguous &&
+         t->numel * static_cast<int64_t>(size_of(t->type.dtype)) == t->storage->nbytes;
+}
+
+// The whole storage as one row: the base of tensors whose own base is not known.
+intrusive_ptr<TensorImpl> whole_storage(TensorImpl* t) {
+  auto flat = t->alias();
+  const int64_t size = static_cast<int64_t>(size_of(t->type.dtype));
+  flat->type.sizes = {t->storage->nbytes / size};
+  flat->strides = {1};
+  flat->numel = t->storage->nbytes / size;
+  flat->offset = 0;
+  flat->data = t->storage->data;
+  flat->contiguous = true;
+  return flat;
+}
+
+// Stands for recorders that are no more.
+class Gone final : public Recorder {
+ public:
+  void look(TensorImpl* t, const char* call) override {
+    TANDEM_CHECK(false, call, ": this tensor (", t->type,
+                 ") was made while a function was being recorded and has no values of its own. "
+                 "Return it from the function to get its values.");
+  }
+  void look(const OpDef& op) override {
+    TANDEM_CHECK(false, op.name, ": an argument was made while a function was being recorded");
+  }
+};
+
+Recorder& gone() {
+  static auto* recorder = new Gone;  // tensors may outlive everything
+  return *recorder;
+}
+
+}  // namespace
+
+Recorder::Recorder() {
+  static std::atomic<uint32_t> next{1};
+  do id_ = next.fetch_add(1, std::memory_order_relaxed);
+  while (id_ == 0);
+}
+
+Recorder::~Recorder() {
+  for (auto& [storage, binding] : bindings_) {
+    Recorder* self = this;
+    if (storage->pending.load(std::memory_order_relaxed) == self)
+      storage->pending.store(&gone(), std::memory_order_release);
+  }
+}
+
+Node& Recorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
+  SmallVector<Edge, 4> edges;
+  for (TensorImpl* t : inputs) edges.push_back(value_of(t));
+  return append(graph_, op, {edges.data(), edges.size()}, attrs);
+}
+
+Tensor Recorder::bind(const Edge& value) {
+  auto t = intrusive_ptr<TensorImpl>::adopt(TensorImpl::blank());
+  t->type = value.node->outputs()[value.index];
+  t->type.weak = false;
+  t->allocate_pending(this);
+  Binding b;
+  b.storage = t->storage;
+  b.base = t->type;
+  b.value = value;
+  order_.push_back(t->storage.get());
+  bindings_.emplace(t->storage.get(), std::move(b));
+  return Tensor(std::move(t));
+}
+
+Tensor Recorder::placeholder(const TensorType& type, std::string name) {
+  Node& node = append(graph_, kInput, {},
+                      InputAttrs{static_cast<int64_t>(arguments_.size()), std::move(name), type});
+  arguments_.push_back(NodePtr(&node));
+  return bind({NodePtr(&node), 0});
+}
+
+Recorder::Binding& Recorder::binding(TensorImpl* t) {
+  Storage* s = t->storage.get();
+  if (const auto found = bindings_.find(s); found != bindings_.end()) return found->second;
+  Binding b = capture(t);
+  order_.push_back(s);
+  return bindings_.emplace(s, std::move(b)).first->second;
+}
+
+Recorder::Binding Recorder::capture(TensorImpl* t) {
+  Storage* s = t->storage.get();
+  TANDEM_CHECK(s->pending.load(std::memory_order_relaxed) != &gone(),
+               "a tensor (", t->type,
+               ") that was made while another function was recorded is used after that recording "
+               "has ended. Return it from that function to get its values.");
+  TensorImpl* root = t->view ? t->view->root() : t;
+  const intrusive_ptr<TensorImpl> base =
+      spans_storage(root) ? intrusive_ptr<TensorImpl>(root) : whole_storage(t);
+  Binding b;
+  b.storage = t->storage;
+  b.base = base->type;
+  b.version = s->version.load(std::memory_order_relaxed);
+  const bool constant = t->type.weak || (s->made_in == id_ && !t->is_pending());
+  if (constant) {
+    auto values = base->alias();
+    values->type.weak = t->type.weak;
+    b.value.node = NodePtr(
+        &append(graph_, kConstant, {}, ConstantAttrs{{Tensor(std::move(values))}}));
+    return b;
+  }
+  b.captured = static_cast<int64_t>(captured_.size());
+  b.value.node = NodePtr(&append(graph_, kInput, {}, InputAttrs{b.captured, {}, base->type}));
+  captured_inputs_.push_back(b.value.node);
+  captured_.push_back(Tensor(base));
+  return b;
+}
+
+ViewChain Recorder::chain_of(TensorImpl* t, const Binding& b) {
+  if (t->view) {
+    const TensorImpl* root = t->view->root();
+    if (root->storage == t->storage && shows_all(root, b.base)) return {t->view->last};
+  }
+  TANDEM_CHECK(t->type.dtype == b.base.dtype,
+               "a view of other memory as ", name_of(t->type.dtype),
+               " cannot be recorded: the memory holds ", name_of(b.base.dtype));
+  auto* step = new ViewStep;
+  step->op = &kAsStrided;
+  step->attrs = AttrBox(AsStridedAttrs{t->type.sizes, t->strides, t->offset,
+                                       contiguous_strides(b.base.sizes)});
+  return {intrusive_ptr<ViewStep>::adopt(step)};
+}
+
+Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
+  Edge e = b.value;
+  const ViewChain chain = chain_of(t, b);
+  for (const ViewStep* s : chain.steps())
+    e = {NodePtr(&append(graph_, *s->op, {e}, s->attrs.ref())), 0};
+  return e;
+}
+
+Edge Recorder::value_of(TensorImpl* t) {
+  const Binding& b = binding(t);
+  if (b.captured >= 0 && t->wants_grad()) {
+    bool known = false;
+    for (const Tensor& d : differentiable_) known |= d.impl() == t;
+    if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
+  }
+  return shows_all(t, b.base) ? b.value : view_of(t, b);
+}
+
+void Recorder::write(TensorImpl* t, const Edge& value) {
+  Binding& b = binding(t);
+  if (b.captured >= 0) {
+    TensorImpl* root = t->view ? t->view->root() : t;
+    for (TensorImpl* touched : {t, root}) {
+      bool known = false;
+      for (const auto& [w, edge] : written_outside_) known |= w.impl() == touched;
+      if (!known)
+        written_outside_.emplace_back(Tensor(intrusive_ptr<TensorImpl>(touched)), touched->edge);
+    }
+  }
+  if (shows_all(t, b.base))
+    b.value = value;
+  else
+    b.value = {NodePtr(&append(graph_, kViewScatter, {b.value, value},
+                               ViewScatterAttrs{chain_of(t, b), {}})),
+               0};
+  b.written = true;
+}
+
+void Recorder::touch_grad(Node& leaf) {
+  for (const GradSlot& slot : grad_slots_)
+    if (slot.leaf.get() == &leaf) return;
+  NodeExtra& extra = leaf.need_extra();
+  std::lock_guard lock(extra.mutex);
+  grad_slots_.push_back({NodePtr(&leaf), extra.grads[0]});
+}
+
+void Recorder::restore_outside() {
+  for (GradSlot& slot : grad_slots_) {
+    NodeExtra& extra = slot.leaf->need_extra();
+    std::lock_guard lock(extra.mutex);
+    extra.grads[0] = slot.before;
+  }
+  for (auto& [t, edge] : written_outside_) t.impl()->edge = edge;
+  for (auto& [storage, b] : bindings_)
+    if (b.captured >= 0 && b.written) storage->version.store(b.version, std::memory_order_relaxed);
+}
+
+}  // namespace tandem
