@@ -90,7 +90,9 @@ Tensor Recorder::placeholder(const TensorType& type, std::string name) {
   Node& node = append(graph_, kInput, {},
                       InputAttrs{static_cast<int64_t>(arguments_.size()), std::move(name), type});
   arguments_.push_back(NodePtr(&node));
-  return bind({NodePtr(&node), 0});
+  Tensor t = bind({NodePtr(&node), 0});
+  bindings_.at(t.impl()->storage.get()).argument = static_cast<int64_t>(arguments_.size()) - 1;
+  return t;
 }
 
 Recorder::Binding& Recorder::binding(TensorImpl* t) {

@@ -58,6 +58,7 @@ class Recorder {
     TensorType base;                 // the type of `value`
     Edge value;
     int64_t captured = -1;  // position among the captured, for what came from outside
+    int64_t argument = -1;  // position among the arguments
     uint32_t version = 0;   // what came from outside had this version
     bool written = false;
   };

@@ -1,0 +1,215 @@
+#include "tandem/compile/recording.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/core/node_extra.h"
+
+namespace tandem {
+namespace {
+
+// Keeps everything that a function does until it returns.
+class FunctionRecorder final : public Recorder {
+ public:
+  void look(TensorImpl* t, const char* call) override {
+    const Storage& s = *t->storage;
+    const auto found = bindings_.find(t->storage.get());
+    const bool written = found != bindings_.end() && found->second.written;
+    // What the function made itself out of plain numbers is the same in every run.
+    if (s.made_in == id() && !s.pending.load(std::memory_order_relaxed) && !written) return;
+    TANDEM_CHECK(
+        false, call, ": a value cannot be looked at while a function is being recorded (the tensor ",
+        "is ", t->type,
+        "): the recorded program runs later, with other values. Choose between values with "
+        "where() or cond(), loop with while_loop() or scan(), and print or compare after the "
+        "call.");
+  }
+  void look(const OpDef& op) override {
+    TANDEM_CHECK(false, op.name,
+                 ": the shape of the result depends on values, which a function that is being "
+                 "recorded does not have. Use where(), masked_fill() or a sum over a mask, or call ",
+                 op.name, " outside of the compiled function.");
+  }
+
+  Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
+  std::vector<Recording::FlagGuard> flags;
+
+ private:
+  Tensor stand_in(const Tensor& arg);
+  void add_grad_changes(ArrayRef<Tensor> args);
+  void add_writes(ArrayRef<Tensor> args);
+  void add_backward(const variable_list& results);
+  int64_t add_result(const Tensor& t);
+  int64_t argument_with(const Node* leaf, ArrayRef<Tensor> args) const;
+
+  Recording recording_;
+  variable_list arguments_in_;  // what the function sees
+};
+
+// A leaf's gradient goes where that of the argument would.
+Tensor FunctionRecorder::stand_in(const Tensor& arg) {
+  if (!arg.defined()) return {};
+  TensorImpl* a = arg.impl();
+  Tensor t = placeholder(a->type);
+  if (!is_floating(a->type.dtype) || !a->wants_grad()) return t;
+  t.impl()->requires_grad = true;
+  if (a->is_leaf())
+    t.impl()->edge = {NodePtr(&a->leaf_node()), 0};
+  else
+    t.impl()->leaf_node();
+  return t;
+}
+
+int64_t FunctionRecorder::add_result(const Tensor& t) {
+  graph_.outputs.push_back(value_of(t.impl()));
+  return static_cast<int64_t>(graph_.outputs.size()) - 1;
+}
+
+int64_t FunctionRecorder::argument_with(const Node* leaf, ArrayRef<Tensor> args) const {
+  for (size_t i = 0; i < args.size(); ++i)
+    if (args[i].defined() && args[i].impl()->edge.node.get() == leaf)
+      return static_cast<int64_t>(i);
+  return -1;
+}
+
+void FunctionRecorder::add_grad_changes(ArrayRef<Tensor> args) {
+  for (const GradSlot& slot : grad_slots_) {
+    const int64_t argument = argument_with(slot.leaf.get(), args);
+    for (size_t i = 0; i < args.size() && argument < 0; ++i)
+      TANDEM_CHECK(
+          !arguments_in_[i].defined() ||
+              arguments_in_[i].impl()->edge.node.get() != slot.leaf.get(),
+          "compile: backward inside the function reaches argument ", i,
+          ", which was itself computed from something that needs a gradient. Compute it inside the "
+          "function, or pass its detach().");
+    recording_.guards.push_back({slot.leaf, argument, slot.before.defined()});
+    const Tensor after = slot.leaf->need_extra().grads[0];
+    if (after.is_same(slot.before)) continue;
+    // Gradients are kept without history, as backward leaves them.
+    recording_.grads.push_back({slot.leaf, argument, after.defined() ? add_result(after) : -1});
+  }
+}
+
+void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
+  const auto shares = [](const Tensor& t, const Storage* s) {
+    return t.defined() && t.impl()->storage.get() == s;
+  };
+  for (Storage* s : order_) {
+    const Binding& b = bindings_.at(s);
+    if (!b.written || (b.captured < 0 && b.argument < 0)) continue;
+    const int64_t input =
+        b.argument >= 0 ? b.argument : static_cast<int64_t>(arguments_.size()) + b.captured;
+    // Two ways to one memory, of which one was written: the other would not have seen it.
+    const Storage* memory = b.argument >= 0 ? args[b.argument].impl()->storage.get() : s;
+    int64_t ways = 0;
+    for (const Tensor& a : args) ways += shares(a, memory);
+    for (const Tensor& c : captured_) ways += shares(c, memory);
+    TANDEM_CHECK(ways == 1,
+                 "compile: the function writes in place to memory that it reaches in two ways, as "
+                 "an argument and as another argument or a tensor from outside. Pass it only once, "
+                 "or clone() one of them.");
+    graph_.writes.push_back(
+        {static_cast<uint32_t>(graph_.outputs.size()), static_cast<uint32_t>(input)});
+    graph_.outputs.push_back(b.value);
+  }
+  for (const auto& [t, edge] : written_outside_)
+    TANDEM_CHECK(t.impl()->edge.node == edge.node,
+                 "compile: the function writes in place to a tensor from outside (",
+                 t.impl()->type,
+                 ") something that needs a gradient. Return the new value instead, or write it under "
+                 "NoGradGuard.");
+}
+
+bool passed_by_backward(const Tensor& t) {
+  std::vector<const Node*> stack{t.impl()->edge.node.get()};
+  std::unordered_map<const Node*, bool> seen;
+  while (!stack.empty()) {
+    const Node* n = stack.back();
+    stack.pop_back();
+    if (!n || !seen.emplace(n, true).second) continue;
+    if (n->released) return true;
+    for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
+  }
+  return false;
+}
+
+void FunctionRecorder::add_backward(const variable_list& results) {
+  Recording& r = recording_;
+  variable_list outputs, targets, grads_in;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!r.requires_grad[i] || passed_by_backward(results[i])) continue;
+    r.differentiated.push_back(static_cast<int64_t>(i));
+    outputs.push_back(results[i]);
+  }
+  if (outputs.empty()) return;
+  for (size_t i = 0; i < arguments_in_.size(); ++i) {
+    if (!arguments_in_[i].defined() || !arguments_in_[i].requires_grad()) continue;
+    r.sources.push_back({static_cast<int64_t>(i), {}, -1});
+    targets.push_back(arguments_in_[i]);
+  }
+  for (const Tensor& t : differentiable_) {
+    r.sources.push_back({-1, t, -1});
+    targets.push_back(t);
+  }
+  if (targets.empty()) {
+    r.differentiated.clear();
+    return;
+  }
+  r.forward_nodes = graph_.nodes.size();
+  for (const Tensor& t : outputs) grads_in.push_back(placeholder(t.type_of()));
+  const variable_list grads =
+      autograd::grad(outputs, targets, grads_in, /*retain_graph=*/true, /*create_graph=*/false,
+                     /*allow_unused=*/true);
+  for (size_t i = 0; i < grads.size(); ++i)
+    if (grads[i].defined()) r.sources[i].gradient = add_result(grads[i]);
+}
+
+Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
+                                RecordOptions options) {
+  struct Restore {
+    FunctionRecorder* r;
+    ~Restore() { r->restore_outside(); }
+  } restore{this};
+  recording_.n_args = args.size();
+  for (const Tensor& a : args) {
+    arguments_in_.push_back(stand_in(a));
+    // Arguments that are not there still have a place.
+    if (!a.defined()) arguments_.push_back(nullptr);
+  }
+  const RecorderScope scope(this);
+  const variable_list results = fn(arguments_in_);
+  for (const Tensor& t : results) {
+    recording_.result.push_back(t.defined() ? add_result(t) : -1);
+    recording_.requires_grad.push_back(t.defined() && t.requires_grad());
+  }
+  add_grad_changes(args);
+  if (options.backward && t_mode.grad) add_backward(results);
+  graph_.n_results = graph_.outputs.size();
+  add_writes(args);
+  for (NodePtr& n : arguments_)
+    if (!n) n = NodePtr(&append(graph_, kInput, {}, InputAttrs{}));
+  graph_.inputs = arguments_;
+  graph_.inputs.insert(graph_.inputs.end(), captured_inputs_.begin(), captured_inputs_.end());
+  graph_.captured = captured_;
+  if (recording_.forward_nodes == 0) recording_.forward_nodes = graph_.nodes.size();
+  recording_.flags = std::move(flags);
+  recording_.graph = std::move(graph_);
+  return std::move(recording_);
+}
+
+}  // namespace
+
+Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options) {
+  FunctionRecorder recorder;
+  return recorder.run(fn, args, options);
+}
+
+void note_flag(const bool* flag) {
+  auto* r = dynamic_cast<FunctionRecorder*>(t_mode.recorder);
+  if (!r) return;
+  for (const auto& f : r->flags)
+    if (f.flag == flag) return;
+  r->flags.push_back({flag, *flag});
+}
+
+}  // namespace tandem

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "tandem/autograd/callable.h"
+#include "tandem/core/recorder.h"
+
+/// Running a function under a recorder: what trace, compile, vmap and control flow are built on.
+namespace tandem {
+
+using autograd::TensorFunction;
+
+/// A function as a graph, with what it does beside returning results.
+struct Recording {
+  /// Arguments: those of the function, then, with backward, the gradients by `differentiated`.
+  /// Results: those of the function that are defined, the gradients of `grads`, and, with backward,
+  /// the gradients by `sources`.
+  Graph graph;
+
+  size_t n_args = 0;            // of the function
+  std::vector<int64_t> result;  // by result of the function: which of the graph's, -1 if undefined
+  std::vector<bool> requires_grad;  // by result of the function
+
+  /// The function left another gradient in a leaf than it found.
+  struct GradChange {
+    NodePtr leaf;
+    int64_t argument = -1;  // the leaf is that of an argument
+    int64_t result = -1;    // which result of the graph it is; -1: the leaf has none any more
+  };
+  std::vector<GradChange> grads;
+
+  /// The recording holds only as long as these leaves have a gradient, or have none,
+  struct GradGuard {
+    NodePtr leaf;
+    int64_t argument = -1;
+    bool defined = false;
+  };
+  std::vector<GradGuard> guards;
+  /// and these flags have these values.
+  struct FlagGuard {
+    const bool* flag;
+    bool value;
+  };
+  std::vector<FlagGuard> flags;
+
+  /// A tensor that results can be differentiated by.
+  struct Source {
+    int64_t argument = -1;
+    Tensor captured;         // where it is not an argument
+    int64_t gradient = -1;   // which result of the graph is its gradient; -1: nothing flows to it
+  };
+  std::vector<Source> sources;
+  std::vector<int64_t> differentiated;  // results of the function that the sources' gradients follow
+  size_t forward_nodes = 0;             // the nodes from here on belong to backward
+};
+
+struct RecordOptions {
+  /// Go on with the gradients of the results, so that a compiled call can be differentiated.
+  bool backward = false;
+};
+
+/// Runs fn once with tensors that have the arguments' types but no values. Whatever happens, tensors
+/// and gradients outside are afterwards as before.
+Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options = {});
+
+/// A flag that decides what a function does, such as a module's training mode, is being read: what
+/// is recorded holds for that value only.
+void note_flag(const bool* flag);
+
+}  // namespace tandem
