@@ -1,0 +1,475 @@
+#include "tandem/compile/compile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <sstream>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/differentiate.h"
+#include "tandem/compile/program.h"
+#include "tandem/compile/recording.h"
+#include "tandem/core/node_extra.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::detail {
+namespace {
+
+using Args = CompiledFunction::Args;
+
+/// What a call must have in common with the recorded one.
+struct Signature {
+  struct Arg {
+    TensorType type;
+    bool defined = false, wants_grad = false, leaf = false;
+  };
+  structure::Key key;
+  std::vector<Arg> args;
+  bool grad = true, inference = false;
+  DType default_dtype = kFloat;
+
+  static Arg describe(const Tensor& t) {
+    if (!t.defined()) return {};
+    const bool wants = t.impl()->wants_grad();
+    return {t.impl()->type, true, wants, wants && t.impl()->is_leaf()};
+  }
+};
+
+/// One graph of a compiled function, with everything that it needs to be run.
+struct Variant : std::enable_shared_from_this<Variant> {
+  Signature signature;
+  Recording recording;      // its graph is that of the call alone
+  std::vector<TensorType> captured_types;
+  std::vector<bool> captured_wants_grad;
+  std::shared_ptr<const Program> program;
+  // Where results can be differentiated:
+  std::shared_ptr<const Program> backward;
+  std::vector<ForwardBackward::Read> reads;
+  size_t n_kept = 0;
+  std::shared_ptr<const void> like;
+  std::string reason;
+  std::atomic<uint64_t> calls{0};
+  double record_ms = 0;
+  Variant* older = nullptr;
+
+  std::string mismatch(const Args& args, const structure::Key& key) const;
+  bool fits(const Args& args, const structure::Key& key) const;
+};
+
+bool grad_defined(const Recording::GradGuard& g, const Args& args) {
+  const Node* leaf = g.leaf.get();
+  if (g.argument >= 0) leaf = args[static_cast<size_t>(g.argument)].impl()->edge.node.get();
+  return leaf && leaf->extra && leaf->extra->grads[0].defined();
+}
+
+bool Variant::fits(const Args& args, const structure::Key& key) const {
+  const Signature& s = signature;
+  if (s.grad != t_mode.grad || s.inference != t_mode.inference || args.size() != s.args.size())
+    return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Signature::Arg& want = s.args[i];
+    TensorImpl* t = args[i].impl();
+    if ((t != nullptr) != want.defined) return false;
+    if (!t) continue;
+    if (!(t->type == want.type)) return false;
+    const bool wants = t->wants_grad();
+    if (wants != want.wants_grad || (wants && t->is_leaf() != want.leaf)) return false;
+  }
+  if (!(key == s.key) || get_default_dtype() != s.default_dtype) return false;
+  for (size_t i = 0; i < captured_types.size(); ++i) {
+    TensorImpl* t = recording.graph.captured[i].impl();
+    if (!(t->type == captured_types[i]) || t->wants_grad() != captured_wants_grad[i]) return false;
+  }
+  for (const auto& g : recording.guards)
+    if (grad_defined(g, args) != g.defined) return false;
+  for (const auto& f : recording.flags)
+    if (*f.flag != f.value) return false;
+  return true;
+}
+
+// Why the call is not that of this variant, in words.
+std::string Variant::mismatch(const Args& args, const structure::Key& key) const {
+  const Signature& s = signature;
+  if (args.size() != s.args.size())
+    return str(args.size(), " tensors were passed instead of ", s.args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Signature::Arg got = Signature::describe(args[i]), &want = s.args[i];
+    if (got.defined != want.defined)
+      return str("argument ", i, got.defined ? " is a tensor now" : " is undefined now");
+    if (!got.defined) continue;
+    if (!(got.type == want.type))
+      return str("argument ", i, " is ", got.type, ", not ", want.type);
+    if (got.wants_grad != want.wants_grad)
+      return str("argument ", i, got.wants_grad ? " requires" : " does not require", " a gradient");
+    if (got.leaf != want.leaf) return str("argument ", i, got.leaf ? " is" : " is not", " a leaf");
+  }
+  if (s.grad != t_mode.grad) return t_mode.grad ? "grad mode is on" : "grad mode is off";
+  if (s.inference != t_mode.inference) return "inference mode changed";
+  if (!(key == s.key)) return "a plain argument has another value";
+  if (get_default_dtype() != s.default_dtype) return "the default dtype changed";
+  for (size_t i = 0; i < captured_types.size(); ++i) {
+    TensorImpl* t = recording.graph.captured[i].impl();
+    if (!(t->type == captured_types[i]))
+      return str("a tensor from outside is ", t->type, ", not ", captured_types[i]);
+    if (t->wants_grad() != captured_wants_grad[i])
+      return "a tensor from outside changed its requires_grad";
+  }
+  for (const auto& g : recording.guards)
+    if (grad_defined(g, args) != g.defined)
+      return str("a leaf ", g.defined ? "has no gradient any more" : "has a gradient now");
+  for (const auto& f : recording.flags)
+    if (*f.flag != f.value) return "a flag that the function reads (training mode) changed";
+  return "nothing changed";
+}
+
+/// What the results of a call remember.
+class CompiledBackward final : public CustomBackward {
+ public:
+  CompiledBackward(std::shared_ptr<const Variant> variant, const Args& args) : v_(std::move(variant)) {
+    for (const Tensor& a : args) inputs_.push_back({a, a.defined() ? a.impl()->version() : 0});
+    for (const Tensor& c : v_->recording.graph.captured)
+      inputs_.push_back({c, c.impl()->version()});
+  }
+  void keep(std::vector<Tensor> values) { kept_ = std::move(values); }
+  std::string name() const override { return "CompiledBackward"; }
+  void release() override {
+    kept_.clear();
+    inputs_.clear();
+    released_ = true;
+  }
+  std::vector<Tensor> run(const Node& node, std::vector<Tensor> grads, const bool*) override {
+    TANDEM_CHECK(
+        !released_,
+        "backward of a compiled function: Trying to backward through the graph a second time (or "
+        "directly access saved tensors after they have already been freed). Specify "
+        "retain_graph=true if you need to backward through the graph a second time.");
+    for (size_t k = 0; k < grads.size(); ++k)
+      if (!grads[k].defined())
+        grads[k] = zeros(node.outputs()[k].sizes, TensorOptions(node.outputs()[k].dtype));
+    return t_mode.grad || t_mode.recorder ? run_again(grads) : run_program(grads);
+  }
+
+ private:
+  struct Input {
+    Tensor tensor;
+    uint32_t version;
+  };
+
+  const Tensor& input(size_t i) const {
+    const Input& in = inputs_[i];
+    if (in.tensor.impl()->version() != in.version) {
+      const char* writer = in.tensor.impl()->storage->last_writer.load(std::memory_order_relaxed);
+      TANDEM_CHECK(false,
+                   "backward of a compiled function: one of the variables needed for gradient "
+                   "computation has been modified by an inplace operation: input ",
+                   i, " (", in.tensor.impl()->type, ") was read at version ", in.version, ", and ",
+                   writer ? writer : "something", "_ has overwritten it since (version ",
+                   in.tensor.impl()->version(), " now). Use the out-of-place form, or clone() first.");
+    }
+    return in.tensor;
+  }
+
+  std::vector<Tensor> spread(std::vector<Tensor> gradients) const {
+    std::vector<Tensor> by_source;
+    size_t next = 0;
+    for (const auto& s : v_->recording.sources)
+      by_source.push_back(s.gradient >= 0 ? std::move(gradients[next++]) : Tensor());
+    return by_source;
+  }
+
+  std::vector<Tensor> run_program(const std::vector<Tensor>& grads) const {
+    std::vector<Tensor> in;
+    for (const auto& r : v_->reads) switch (r.from) {
+        case ForwardBackward::Read::From::kept:
+          in.push_back(kept_[r.index]);
+          break;
+        case ForwardBackward::Read::From::input:
+          in.push_back(input(r.index));
+          break;
+        case ForwardBackward::Read::From::grad:
+          in.push_back(grads[r.index]);
+          break;
+      }
+    return spread(v_->backward->run(in));
+  }
+
+  // A gradient that is to be differentiated again: the call once more, op by op, with its record.
+  std::vector<Tensor> run_again(const std::vector<Tensor>& grads) const {
+    const AutoGradMode with_grad(true);
+    const Recording& r = v_->recording;
+    TANDEM_CHECK(r.graph.writes.empty(),
+                 "backward of a compiled function: it writes to tensors from outside, so its "
+                 "gradient cannot be differentiated again. Take that gradient inside the function.");
+    std::vector<Tensor> args;
+    for (size_t i = 0; i < r.n_args; ++i)
+      args.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
+    for (size_t i = r.n_args; i < inputs_.size(); ++i) input(i);
+    const std::vector<Tensor> again = r.graph.run(args);
+    variable_list outputs, targets;
+    for (const int64_t i : r.differentiated)
+      outputs.push_back(again[static_cast<size_t>(r.result[static_cast<size_t>(i)])]);
+    for (const auto& s : r.sources)
+      targets.push_back(s.argument >= 0 ? args[static_cast<size_t>(s.argument)] : s.captured);
+    return autograd::grad(outputs, targets, grads, true, true, /*allow_unused=*/true);
+  }
+
+  std::shared_ptr<const Variant> v_;
+  std::vector<Input> inputs_;
+  std::vector<Tensor> kept_;
+  bool released_ = false;
+};
+
+void leave_gradients(const Recording& r, const Args& args, const std::vector<Tensor>& results) {
+  for (const auto& c : r.grads) {
+    Node* leaf = c.leaf.get();
+    if (c.argument >= 0)
+      leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
+    NodeExtra& extra = leaf->need_extra();
+    std::lock_guard lock(extra.mutex);
+    extra.grads[0] = c.result >= 0 ? results[static_cast<size_t>(c.result)] : Tensor();
+  }
+}
+
+NodePtr backward_node(const Variant& v, const Args& args, std::unique_ptr<CompiledBackward> custom) {
+  const Recording& r = v.recording;
+  NodePtr node = Node::make(kCustom, r.sources.size(), r.differentiated.size(), 0, {});
+  for (size_t i = 0; i < r.sources.size(); ++i) {
+    const Tensor& t = r.sources[i].argument >= 0
+                          ? args[static_cast<size_t>(r.sources[i].argument)]
+                          : r.sources[i].captured;
+    if (t.impl()->wants_grad()) node->inputs()[i] = t.impl()->grad_edge();
+  }
+  node->need_extra().custom = std::move(custom);
+  return node;
+}
+
+Args run(const std::shared_ptr<const Variant>& v, const Args& args) {
+  const Recording& r = v->recording;
+  std::vector<Tensor> inputs(args.begin(), args.end());
+  inputs.insert(inputs.end(), r.graph.captured.begin(), r.graph.captured.end());
+  std::unique_ptr<CompiledBackward> custom;
+  if (v->backward) custom = std::make_unique<CompiledBackward>(v, args);
+  std::vector<Tensor> all = v->program->run({inputs.data(), inputs.size()});
+  leave_gradients(r, args, all);
+  Args results;
+  for (const int64_t i : r.result)
+    results.push_back(i >= 0 ? all[static_cast<size_t>(i)] : Tensor());
+  if (!v->backward) return results;
+  custom->keep({all.end() - static_cast<ptrdiff_t>(v->n_kept), all.end()});
+  const NodePtr node = backward_node(*v, args, std::move(custom));
+  for (size_t k = 0; k < r.differentiated.size(); ++k) {
+    TensorImpl* t = results[static_cast<size_t>(r.differentiated[k])].impl();
+    node->outputs()[k] = t->type;
+    t->edge = {node, static_cast<uint32_t>(k)};
+  }
+  return results;
+}
+
+}  // namespace
+
+struct CompiledFunction::Impl {
+  explicit Impl(CompileOptions o) : options(o) {}
+
+  CompileOptions options;
+  std::mutex recording;  // held while a new graph is made
+  // Found without a lock: variants are only ever added, and live until the function does.
+  std::atomic<Variant*> newest{nullptr}, latest{nullptr};
+  std::vector<std::shared_ptr<Variant>> all;
+  size_t forgotten = 0;  // variants of before the last reset(), at the front of `all`
+
+  Variant* find(const Args& args, const structure::Key& key) const {
+    Variant* v = latest.load(std::memory_order_acquire);
+    if (v && v->fits(args, key)) return v;
+    for (v = newest.load(std::memory_order_acquire); v; v = v->older)
+      if (v->fits(args, key)) return v;
+    return nullptr;
+  }
+
+  Variant* add(const Args& args, const structure::Key& key, const Body& body);
+};
+
+namespace {
+
+void copy_values(const Tensor& from, const Tensor& to) {
+  const NoGradGuard no_grad;
+  to.detach().copy_(from.detach());
+}
+
+// What a call changes beside its results: the tensors that it writes and the gradients that it
+// leaves. Values are copies.
+struct State {
+  std::vector<Tensor> written, grads;
+};
+
+const Tensor& written_tensor(const Recording& r, const Graph::Write& w, const Args& args) {
+  return w.input < r.n_args ? args[w.input] : r.graph.captured[w.input - r.n_args];
+}
+
+Tensor& grad_slot(const Recording::GradChange& c, const Args& args) {
+  Node* leaf = c.leaf.get();
+  if (c.argument >= 0) leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
+  return leaf->need_extra().grads[0];
+}
+
+State state_of(const Recording& r, const Args& args) {
+  State s;
+  for (const auto& w : r.graph.writes)
+    s.written.push_back(written_tensor(r, w, args).detach().clone());
+  for (const auto& c : r.grads) s.grads.push_back(grad_slot(c, args));
+  return s;
+}
+
+void restore(const State& s, const Recording& r, const Args& args) {
+  for (size_t i = 0; i < s.written.size(); ++i)
+    copy_values(s.written[i], written_tensor(r, r.graph.writes[i], args));
+  for (size_t i = 0; i < s.grads.size(); ++i) grad_slot(r.grads[i], args) = s.grads[i];
+}
+
+void compare(const Tensor& compiled, const Tensor& eager, const char* what, size_t i,
+             const CompileOptions& o) {
+  TANDEM_CHECK(compiled.defined() == eager.defined(), "compile (verify): ", what, " ", i, " is ",
+               compiled.defined() ? "defined" : "undefined", " compiled but not so eager");
+  if (!compiled.defined()) return;
+  const NoGradGuard no_grad;
+  const Tensor a = compiled.detach(), b = eager.detach();
+  TANDEM_CHECK(a.type_of() == b.type_of(), "compile (verify): ", what, " ", i, " is ", a.type_of(),
+               " compiled and ", b.type_of(), " eager");
+  if (allclose(a.to(kDouble), b.to(kDouble), o.verify_rtol, o.verify_atol, /*equal_nan=*/true))
+    return;
+  const Tensor difference = (a.to(kDouble) - b.to(kDouble)).abs();
+  TANDEM_CHECK(false, "compile (verify): ", what, " ", i, " (", a.type_of(),
+               ") differs between compiled and eager by up to ", difference.max().item<double>(),
+               " where eager has values up to ", b.to(kDouble).abs().max().item<double>());
+}
+
+// The compiled call, everything put back, the eager call, and a comparison of both.
+Args verified(const std::shared_ptr<const Variant>& v, const Args& args,
+              const CompiledFunction::Body& body, std::shared_ptr<const void>* like,
+              const CompileOptions& options) {
+  const Recording& r = v->recording;
+  const State before = state_of(r, args);
+  const Args compiled = run(v, args);
+  const State after = state_of(r, args);
+  restore(before, r, args);
+  const std::vector<Tensor> eager = body({args.data(), args.size()}, like);
+  const State wanted = state_of(r, args);
+  for (size_t i = 0; i < eager.size(); ++i) compare(compiled[i], eager[i], "result", i, options);
+  for (size_t i = 0; i < after.written.size(); ++i)
+    compare(after.written[i], wanted.written[i], "written tensor", i, options);
+  for (size_t i = 0; i < after.grads.size(); ++i)
+    compare(after.grads[i], wanted.grads[i], "gradient", i, options);
+  return {eager.begin(), eager.end()};
+}
+
+bool follows_a_builder(const Args& args) {
+  for (const Tensor& a : args) {
+    if (!a.defined() || !a.impl()->is_pending()) continue;
+    const Recorder* r = a.impl()->storage->pending.load(std::memory_order_acquire);
+    if (r && r->follows()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key,
+                                     const Body& body) {
+  const std::lock_guard lock(recording);
+  if (Variant* v = find(args, key)) return v;  // another thread was faster
+  if (all.size() - forgotten >= options.max_graphs) return nullptr;
+  auto v = std::make_shared<Variant>();
+  const Variant* before = newest.load(std::memory_order_relaxed);
+  v->reason = before ? before->mismatch(args, key) : "the first call";
+  v->signature.key = key;
+  for (const Tensor& a : args) v->signature.args.push_back(Signature::describe(a));
+  v->signature.grad = t_mode.grad;
+  v->signature.inference = t_mode.inference;
+  v->signature.default_dtype = get_default_dtype();
+  const TensorFunction function = [&](const variable_list& in) { return body(in, &v->like); };
+  v->recording = record(function, {args.data(), args.size()}, {.backward = true});
+  Recording& r = v->recording;
+  if (r.sources.empty() || r.differentiated.empty()) {
+    v->program = std::make_shared<Program>(r.graph);
+  } else {
+    ForwardBackward parts = cut(r);
+    v->program = std::make_shared<Program>(parts.forward);
+    v->backward = std::make_shared<Program>(parts.backward);
+    v->reads = std::move(parts.reads);
+    v->n_kept = parts.n_kept;
+    r.graph = std::move(parts.forward);
+  }
+  for (const Tensor& c : r.graph.captured) {
+    v->captured_types.push_back(c.impl()->type);
+    v->captured_wants_grad.push_back(c.impl()->wants_grad());
+  }
+  v->older = newest.load(std::memory_order_relaxed);
+  all.push_back(v);
+  newest.store(v.get(), std::memory_order_release);
+  return v.get();
+}
+
+CompiledFunction::CompiledFunction(CompileOptions options)
+    : impl_(std::make_unique<Impl>(options)) {}
+CompiledFunction::~CompiledFunction() = default;
+
+bool CompiledFunction::is_inlined() { return t_mode.recorder != nullptr; }
+
+Args CompiledFunction::call(const Args& args, const structure::Key& key, const Body& body,
+                            std::shared_ptr<const void>* like) {
+  Variant* v = impl_->find(args, key);
+  const bool as_it_is = !v && follows_a_builder(args);
+  if (!v && !as_it_is) v = impl_->add(args, key, body);
+  if (!v) {  // or too many graphs
+    const std::vector<Tensor> results = body({args.data(), args.size()}, like);
+    return {results.begin(), results.end()};
+  }
+  impl_->latest.store(v, std::memory_order_release);
+  v->calls.fetch_add(1, std::memory_order_relaxed);
+  *like = v->like;
+  if (impl_->options.verify)
+    return verified(v->shared_from_this(), args, body, like, impl_->options);
+  return run(v->shared_from_this(), args);
+}
+
+void CompiledFunction::explain(std::ostream& out) const {
+  const std::lock_guard lock(impl_->recording);
+  const size_t n = impl_->all.size() - impl_->forgotten;
+  out << "compiled function: " << n << (n == 1 ? " graph" : " graphs") << '\n';
+  for (size_t i = 0; i < n; ++i) {
+    const Variant& v = *impl_->all[impl_->forgotten + i];
+    const Recording& r = v.recording;
+    out << "graph " << i << ", made because: " << v.reason << '\n' << "  arguments:";
+    for (const auto& a : v.signature.args) out << "  " << a.type;
+    out << "\n  tensors from outside: " << r.graph.captured.size() << " read, "
+        << r.graph.writes.size() << " written; gradients left: " << r.grads.size()
+        << "; recorded ops: " << r.graph.nodes.size() << "; calls: " << v.calls << '\n';
+    v.program->explain(out);
+    if (v.backward) {
+      out << "  gradient of graph " << i << ": keeps " << v.n_kept << " values of the call\n";
+      v.backward->explain(out);
+    }
+  }
+  if (n >= impl_->options.max_graphs)
+    out << "no more graphs are made (CompileOptions::max_graphs): other calls run eager\n";
+}
+
+const Graph& CompiledFunction::graph() const {
+  const Variant* v = impl_->latest.load(std::memory_order_acquire);
+  TANDEM_CHECK(v, "graph: the compiled function has not been called yet");
+  return v->recording.graph;
+}
+
+size_t CompiledFunction::graph_count() const {
+  const std::lock_guard lock(impl_->recording);
+  return impl_->all.size() - impl_->forgotten;
+}
+
+void CompiledFunction::reset() {
+  const std::lock_guard lock(impl_->recording);
+  impl_->newest.store(nullptr, std::memory_order_release);
+  impl_->latest.store(nullptr, std::memory_order_release);
+  // Other threads may be looking at them: they stay until the function goes.
+  impl_->forgotten = impl_->all.size();
+}
+
+}  // namespace tandem::detail

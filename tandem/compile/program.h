@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "tandem/core/graph.h"
+
+namespace tandem {
+
+/// A graph made ready to run: optimised, fused and planned once, run many times by any number of
+/// threads.
+class Program {
+ public:
+  struct Report;
+
+  explicit Program(const Graph& g);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Inputs of the graph in order: arguments, then captured tensors. Writes are applied.
+  std::vector<Tensor> run(ArrayRef<Tensor> inputs) const;
+  /// What was done to the graph and what a run costs.
+  void explain(std::ostream& out) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tandem
