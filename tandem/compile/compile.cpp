@@ -38,7 +38,7 @@ struct Signature {
 /// One graph of a compiled function, with everything that it needs to be run.
 struct Variant : std::enable_shared_from_this<Variant> {
   Signature signature;
-  Recording recording;      // its graph is that of the call alone
+  Recording recording;  // its graph is that of the call alone
   std::vector<TensorType> captured_types;
   std::vector<bool> captured_wants_grad;
   std::shared_ptr<const Program> program;
@@ -97,8 +97,7 @@ std::string Variant::mismatch(const Args& args, const structure::Key& key) const
     if (got.defined != want.defined)
       return str("argument ", i, got.defined ? " is a tensor now" : " is undefined now");
     if (!got.defined) continue;
-    if (!(got.type == want.type))
-      return str("argument ", i, " is ", got.type, ", not ", want.type);
+    if (!(got.type == want.type)) return str("argument ", i, " is ", got.type, ", not ", want.type);
     if (got.wants_grad != want.wants_grad)
       return str("argument ", i, got.wants_grad ? " requires" : " does not require", " a gradient");
     if (got.leaf != want.leaf) return str("argument ", i, got.leaf ? " is" : " is not", " a leaf");
@@ -125,7 +124,8 @@ std::string Variant::mismatch(const Args& args, const structure::Key& key) const
 /// What the results of a call remember.
 class CompiledBackward final : public CustomBackward {
  public:
-  CompiledBackward(std::shared_ptr<const Variant> variant, const Args& args) : v_(std::move(variant)) {
+  CompiledBackward(std::shared_ptr<const Variant> variant, const Args& args)
+      : v_(std::move(variant)) {
     for (const Tensor& a : args) inputs_.push_back({a, a.defined() ? a.impl()->version() : 0});
     for (const Tensor& c : v_->recording.graph.captured)
       inputs_.push_back({c, c.impl()->version()});
@@ -164,7 +164,8 @@ class CompiledBackward final : public CustomBackward {
                    "computation has been modified by an inplace operation: input ",
                    i, " (", in.tensor.impl()->type, ") was read at version ", in.version, ", and ",
                    writer ? writer : "something", "_ has overwritten it since (version ",
-                   in.tensor.impl()->version(), " now). Use the out-of-place form, or clone() first.");
+                   in.tensor.impl()->version(),
+                   " now). Use the out-of-place form, or clone() first.");
     }
     return in.tensor;
   }
@@ -197,9 +198,10 @@ class CompiledBackward final : public CustomBackward {
   std::vector<Tensor> run_again(const std::vector<Tensor>& grads) const {
     const AutoGradMode with_grad(true);
     const Recording& r = v_->recording;
-    TANDEM_CHECK(r.graph.writes.empty(),
-                 "backward of a compiled function: it writes to tensors from outside, so its "
-                 "gradient cannot be differentiated again. Take that gradient inside the function.");
+    TANDEM_CHECK(
+        r.graph.writes.empty(),
+        "backward of a compiled function: it writes to tensors from outside, so its "
+        "gradient cannot be differentiated again. Take that gradient inside the function.");
     std::vector<Tensor> args;
     for (size_t i = 0; i < r.n_args; ++i)
       args.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
@@ -222,21 +224,20 @@ class CompiledBackward final : public CustomBackward {
 void leave_gradients(const Recording& r, const Args& args, const std::vector<Tensor>& results) {
   for (const auto& c : r.grads) {
     Node* leaf = c.leaf.get();
-    if (c.argument >= 0)
-      leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
+    if (c.argument >= 0) leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
     NodeExtra& extra = leaf->need_extra();
     std::lock_guard lock(extra.mutex);
     extra.grads[0] = c.result >= 0 ? results[static_cast<size_t>(c.result)] : Tensor();
   }
 }
 
-NodePtr backward_node(const Variant& v, const Args& args, std::unique_ptr<CompiledBackward> custom) {
+NodePtr backward_node(const Variant& v, const Args& args,
+                      std::unique_ptr<CompiledBackward> custom) {
   const Recording& r = v.recording;
   NodePtr node = Node::make(kCustom, r.sources.size(), r.differentiated.size(), 0, {});
   for (size_t i = 0; i < r.sources.size(); ++i) {
-    const Tensor& t = r.sources[i].argument >= 0
-                          ? args[static_cast<size_t>(r.sources[i].argument)]
-                          : r.sources[i].captured;
+    const Tensor& t = r.sources[i].argument >= 0 ? args[static_cast<size_t>(r.sources[i].argument)]
+                                                 : r.sources[i].captured;
     if (t.impl()->wants_grad()) node->inputs()[i] = t.impl()->grad_edge();
   }
   node->need_extra().custom = std::move(custom);

@@ -23,8 +23,8 @@ namespace detail {
 class CompiledFunction {
  public:
   using Args = SmallVector<Tensor, 4>;
-  /// Calls the user's function with these tensors in place of its own; its results as a list, and as
-  /// they were.
+  /// Calls the user's function with these tensors in place of its own; its results as a list, and
+  /// as they were.
   using Body = std::function<std::vector<Tensor>(ArrayRef<Tensor>, std::shared_ptr<const void>*)>;
 
   explicit CompiledFunction(CompileOptions options);
@@ -58,8 +58,8 @@ class Compiled {
       : shared_(std::make_shared<Shared>(std::move(fn), options)) {}
 
   template <class... A>
-  requires std::is_invocable_v<F&, A...> std::invoke_result_t<F&, A...> operator()(
-      A&&... args) const {
+  requires std::is_invocable_v<F&, A...> std::invoke_result_t<F&, A...>
+  operator()(A&&... args) const {
     using R = std::invoke_result_t<F&, A...>;
     using Value = std::remove_cvref_t<R>;
     F& fn = shared_->fn;
@@ -126,8 +126,8 @@ class Compiled {
   std::shared_ptr<Shared> shared_;
 };
 
-/// fn as an optimised plan: the first call for a signature (shapes, dtypes, grad mode, plain values,
-/// flags read) records what it does, later ones run the plan.
+/// fn as an optimised plan: the first call for a signature (shapes, dtypes, grad mode, plain
+/// values, flags read) records what it does, later ones run the plan.
 ///
 ///   auto step = compile([&](const Tensor& x, const Tensor& y) {
 ///     Tensor loss = (x.mm(w) - y).pow(2).mean();

@@ -5,7 +5,7 @@
 namespace tandem {
 namespace {
 
-bool is_outside(const Node& n) { return n.op == &kInput || n.op == &kConstant; }
+bool is_outside(const Node& n) { return n.op == &kInputOp || n.op == &kConstantOp; }
 
 class Cutter {
  public:
@@ -32,11 +32,11 @@ class Cutter {
     if (const auto found = there_.find(key); found != there_.end()) return found->second;
     Edge result;
     Node& n = *e.node;
-    if (n.op == &kConstant) {
+    if (n.op == &kConstantOp) {
       copy_node(n);
       return there_.at(key);
     }
-    if (n.op == &kInput) {
+    if (n.op == &kInputOp) {
       const size_t i = input_number_.at(&n);
       const size_t n_args = r_.n_args;
       const size_t n_grads = r_.differentiated.size();
@@ -65,9 +65,9 @@ class Cutter {
   }
 
   Edge read(ForwardBackward::Read::From from, size_t index, const Edge& e) {
-    Node& n = append(out_.backward, kInput, {},
-                     InputAttrs{static_cast<int64_t>(out_.reads.size()), {},
-                                e.node->outputs()[e.index]});
+    Node& n =
+        append(out_.backward, kInputOp, {},
+               InputAttrs{static_cast<int64_t>(out_.reads.size()), {}, e.node->outputs()[e.index]});
     out_.backward.inputs.push_back(NodePtr(&n));
     out_.reads.push_back({from, index});
     return {NodePtr(&n), 0};
@@ -94,12 +94,11 @@ class Cutter {
     f.n_results = f.outputs.size();
     for (const Graph::Write& w : g_.writes) {
       const size_t input = w.input < r_.n_args ? w.input : w.input - r_.differentiated.size();
-      f.writes.push_back(
-          {static_cast<uint32_t>(f.outputs.size()), static_cast<uint32_t>(input)});
+      f.writes.push_back({static_cast<uint32_t>(f.outputs.size()), static_cast<uint32_t>(input)});
       f.outputs.push_back(g_.outputs[w.output]);
     }
     std::erase_if(f.nodes, [&](const NodePtr& n) {
-      return n->walk_slot >= r_.forward_nodes && n->op != &kInput;
+      return n->walk_slot >= r_.forward_nodes && n->op != &kInputOp;
     });
     std::erase_if(f.nodes, [&](const NodePtr& n) {
       const auto found = input_number_.find(n.get());

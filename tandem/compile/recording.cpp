@@ -18,17 +18,19 @@ class FunctionRecorder final : public Recorder {
     // What the function made itself out of plain numbers is the same in every run.
     if (s.made_in == id() && !s.pending.load(std::memory_order_relaxed) && !written) return;
     TANDEM_CHECK(
-        false, call, ": a value cannot be looked at while a function is being recorded (the tensor ",
-        "is ", t->type,
+        false, call,
+        ": a value cannot be looked at while a function is being recorded (the tensor ", "is ",
+        t->type,
         "): the recorded program runs later, with other values. Choose between values with "
         "where() or cond(), loop with while_loop() or scan(), and print or compare after the "
         "call.");
   }
   void look(const OpDef& op) override {
-    TANDEM_CHECK(false, op.name,
-                 ": the shape of the result depends on values, which a function that is being "
-                 "recorded does not have. Use where(), masked_fill() or a sum over a mask, or call ",
-                 op.name, " outside of the compiled function.");
+    TANDEM_CHECK(
+        false, op.name,
+        ": the shape of the result depends on values, which a function that is being "
+        "recorded does not have. Use where(), masked_fill() or a sum over a mask, or call ",
+        op.name, " outside of the compiled function.");
   }
 
   Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
@@ -113,11 +115,11 @@ void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
     graph_.outputs.push_back(b.value);
   }
   for (const auto& [t, edge] : written_outside_)
-    TANDEM_CHECK(t.impl()->edge.node == edge.node,
-                 "compile: the function writes in place to a tensor from outside (",
-                 t.impl()->type,
-                 ") something that needs a gradient. Return the new value instead, or write it under "
-                 "NoGradGuard.");
+    TANDEM_CHECK(
+        t.impl()->edge.node == edge.node,
+        "compile: the function writes in place to a tensor from outside (", t.impl()->type,
+        ") something that needs a gradient. Return the new value instead, or write it under "
+        "NoGradGuard.");
 }
 
 bool passed_by_backward(const Tensor& t) {
@@ -187,7 +189,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   graph_.n_results = graph_.outputs.size();
   add_writes(args);
   for (NodePtr& n : arguments_)
-    if (!n) n = NodePtr(&append(graph_, kInput, {}, InputAttrs{}));
+    if (!n) n = NodePtr(&append(graph_, kInputOp, {}, InputAttrs{}));
   graph_.inputs = arguments_;
   graph_.inputs.insert(graph_.inputs.end(), captured_inputs_.begin(), captured_inputs_.end());
   graph_.captured = captured_;

@@ -44,12 +44,13 @@ struct Recording {
   /// A tensor that results can be differentiated by.
   struct Source {
     int64_t argument = -1;
-    Tensor captured;         // where it is not an argument
-    int64_t gradient = -1;   // which result of the graph is its gradient; -1: nothing flows to it
+    Tensor captured;        // where it is not an argument
+    int64_t gradient = -1;  // which result of the graph is its gradient; -1: nothing flows to it
   };
   std::vector<Source> sources;
-  std::vector<int64_t> differentiated;  // results of the function that the sources' gradients follow
-  size_t forward_nodes = 0;             // the nodes from here on belong to backward
+  std::vector<int64_t>
+      differentiated;        // results of the function that the sources' gradients follow
+  size_t forward_nodes = 0;  // the nodes from here on belong to backward
 };
 
 struct RecordOptions {
@@ -57,8 +58,8 @@ struct RecordOptions {
   bool backward = false;
 };
 
-/// Runs fn once with tensors that have the arguments' types but no values. Whatever happens, tensors
-/// and gradients outside are afterwards as before.
+/// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,
+/// tensors and gradients outside are afterwards as before.
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options = {});
 
 /// A flag that decides what a function does, such as a module's training mode, is being read: what

@@ -12,9 +12,9 @@
 
 #include "tandem/core/tensor.h"
 
-/// Finds the tensors in whatever a function takes and gives: tensors, tuples, pairs, arrays, vectors,
-/// maps, optionals, and structs of them. A struct lists its members with TANDEM_FIELDS, or is a plain
-/// one (an aggregate of at most 12 members).
+/// Finds the tensors in whatever a function takes and gives: tensors, tuples, pairs, arrays,
+/// vectors, maps, optionals, and structs of them. A struct lists its members with TANDEM_FIELDS, or
+/// is a plain one (an aggregate of at most 12 members).
 namespace tandem::structure {
 
 namespace detail {
@@ -88,7 +88,9 @@ concept Range = requires(T& t) {
   t.end();
 };
 template <class T>
-concept TupleLike = requires { std::tuple_size<std::remove_const_t<T>>::value; };
+concept TupleLike = requires {
+  std::tuple_size<std::remove_const_t<T>>::value;
+};
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -96,8 +98,8 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 }  // namespace detail
 
-/// Calls on_tensor(t) for every tensor in `v` and on_other(x) for every plain value, in a fixed order.
-/// How many elements a container has counts as a plain value.
+/// Calls on_tensor(t) for every tensor in `v` and on_other(x) for every plain value, in a fixed
+/// order. How many elements a container has counts as a plain value.
 template <class T, class OnTensor, class OnOther>
 void visit(T& v, const OnTensor& on_tensor, const OnOther& on_other) {
   using U = std::remove_const_t<T>;
@@ -142,7 +144,8 @@ class Key {
     } else {
       static_assert(sizeof(T) <= 16);
       uint64_t word[2] = {0, 0};
-      std::memcpy(word, &v, sizeof(T) < 10 ? sizeof(T) : 10);  // long double has ten bytes that count
+      std::memcpy(word, &v,
+                  sizeof(T) < 10 ? sizeof(T) : 10);  // long double has ten bytes that count
       words_.push_back(word[0]);
       if (sizeof(T) > 8) words_.push_back(word[1]);
     }

@@ -12,8 +12,8 @@ namespace tandem {
 ///   std::vector<Tensor> out = g.run({x, h});
 ///
 /// Tensors that fn takes from outside are inputs of the graph too and keep their identity; what fn
-/// writes in place, to arguments or to them, is written by each run. Looking at a value inside fn is an
-/// Error.
+/// writes in place, to arguments or to them, is written by each run. Looking at a value inside fn
+/// is an Error.
 Graph trace_list(const autograd::TensorFunction& fn, ArrayRef<Tensor> example_inputs);
 
 template <class F>

@@ -10,7 +10,7 @@ namespace tandem {
 
 // -- what comes from outside ------------------------------------------------------------------
 
-constinit const OpDef kInput = {
+constinit const OpDef kInputOp = {
     .name = "input",
     .infer = [](const InferArgs& a) { a.out() = a.attrs<InputAttrs>().type; },
     .attrs = &detail::attr_type_of<InputAttrs>,
@@ -33,7 +33,7 @@ size_t bytes_of(const Tensor& t) {
 
 }  // namespace
 
-constinit const OpDef kConstant = {
+constinit const OpDef kConstantOp = {
     .name = "constant",
     .infer =
         [](const InferArgs& a) { a.out() = a.attrs<ConstantAttrs>().value.tensor.impl()->type; },
@@ -199,9 +199,9 @@ std::vector<Tensor> Graph::run(ArrayRef<Tensor> arguments) const {
   for (size_t i = 0; i < inputs.size(); ++i) values[first[inputs[i]->walk_slot]] = bound[i];
   std::vector<TensorArg> args;
   for (const NodePtr& n : nodes) {
-    if (n->op == &kInput) continue;
+    if (n->op == &kInputOp) continue;
     Tensor* out = &values[first[n->walk_slot]];
-    if (n->op == &kConstant) {
+    if (n->op == &kConstantOp) {
       *out = n->attrs().as<ConstantAttrs>().value.tensor;
       continue;
     }

@@ -74,7 +74,7 @@ struct InputAttrs {
   TensorType type;
   TANDEM_FIELDS(index, name, type)
 };
-extern const OpDef kInput;
+extern const OpDef kInputOp;
 
 /// A tensor as an attribute: equal iff type and bits are.
 struct TensorValue {
@@ -88,7 +88,7 @@ struct ConstantAttrs {
   TensorValue value;
   TANDEM_FIELDS(value)
 };
-extern const OpDef kConstant;
+extern const OpDef kConstantOp;
 
 }  // namespace tandem
 

@@ -32,18 +32,18 @@ const OpDef& read_op(AttrReader& in) {
   in.skip_blanks();
   const size_t place = in.place();
   const std::string_view name = in.word("the name of an op");
-  if (name == kInput.name) return kInput;
-  if (name == kConstant.name) return kConstant;
+  if (name == kInputOp.name) return kInputOp;
+  if (name == kConstantOp.name) return kConstantOp;
   if (const OpDef* op = find_op(name)) return *op;
   if (name.size() > 100) in.fail_at(place, str("there is no op '", name.substr(0, 100), "...'"));
-  const char* nearest = kConstant.name;
+  const char* nearest = kConstantOp.name;
   size_t best = distance(name, nearest);
   const auto consider = [&](const char* known) {
     const size_t d = distance(name, known);
     // Of equals the first in the alphabet, whatever order the ops are listed in.
     if (d < best || (d == best && std::strcmp(known, nearest) < 0)) best = d, nearest = known;
   };
-  consider(kInput.name);
+  consider(kInputOp.name);
   for (const OpDef* op : all_ops()) consider(op->name);
   in.fail_at(place, str("there is no op '", name, "' (did you mean ", nearest, "?)"));
 }
@@ -218,7 +218,7 @@ class Parser {
     in_.skip_blanks();
     const size_t place = in_.place();
     const OpDef& op = read_op(in_);
-    if (&op == &kInput)
+    if (&op == &kInputOp)
       input_line(result);
     else
       op_line(op, place);
@@ -235,7 +235,7 @@ class Parser {
     in_.expect(":");
     read_field(in_, attrs.type);
     attrs.index = input_index(result);
-    append(g_, kInput, {}, attrs);
+    append(g_, kInputOp, {}, attrs);
     places_.push_back(Place::own(attrs.type));
   }
 
@@ -343,7 +343,7 @@ class Parser {
     for (const std::vector<Named>* list : {&args_, &captured_})
       for (const Named& name : *list) {
         Node& n = node_of(name);
-        if (n.op != &kInput)
+        if (n.op != &kInputOp)
           in_.fail_at(name.place,
                       str("%", name.number, " is listed as an input but is ", n.op->name));
         if (n.attrs().as<InputAttrs>().index != static_cast<int64_t>(g_.inputs.size()))
@@ -368,7 +368,7 @@ class Parser {
   void write() {
     const Named to = name();
     const Node& target = node_of(to);
-    if (target.op != &kInput)
+    if (target.op != &kInputOp)
       in_.fail_at(to.place, str("%", to.number, " is not an input: nothing can be written to it"));
     const auto input = static_cast<uint32_t>(target.attrs().as<InputAttrs>().index);
     for (const Graph::Write& w : g_.writes)

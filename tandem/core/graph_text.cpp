@@ -58,7 +58,7 @@ class Writer {
   void node(const Node& n) {
     name(&n);
     out_ << " = " << n.op->name;
-    if (n.op == &kInput) {
+    if (n.op == &kInputOp) {
       if (const std::string& given = n.attrs().as<InputAttrs>().name; !given.empty()) {
         out_ << ' ';
         detail::print_quoted(out_, given);

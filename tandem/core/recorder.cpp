@@ -87,7 +87,7 @@ Tensor Recorder::bind(const Edge& value) {
 }
 
 Tensor Recorder::placeholder(const TensorType& type, std::string name) {
-  Node& node = append(graph_, kInput, {},
+  Node& node = append(graph_, kInputOp, {},
                       InputAttrs{static_cast<int64_t>(arguments_.size()), std::move(name), type});
   arguments_.push_back(NodePtr(&node));
   Tensor t = bind({NodePtr(&node), 0});
@@ -105,8 +105,7 @@ Recorder::Binding& Recorder::binding(TensorImpl* t) {
 
 Recorder::Binding Recorder::capture(TensorImpl* t) {
   Storage* s = t->storage.get();
-  TANDEM_CHECK(s->pending.load(std::memory_order_relaxed) != &gone(),
-               "a tensor (", t->type,
+  TANDEM_CHECK(s->pending.load(std::memory_order_relaxed) != &gone(), "a tensor (", t->type,
                ") that was made while another function was recorded is used after that recording "
                "has ended. Return it from that function to get its values.");
   TensorImpl* root = t->view ? t->view->root() : t;
@@ -120,12 +119,12 @@ Recorder::Binding Recorder::capture(TensorImpl* t) {
   if (constant) {
     auto values = base->alias();
     values->type.weak = t->type.weak;
-    b.value.node = NodePtr(
-        &append(graph_, kConstant, {}, ConstantAttrs{{Tensor(std::move(values))}}));
+    b.value.node =
+        NodePtr(&append(graph_, kConstantOp, {}, ConstantAttrs{{Tensor(std::move(values))}}));
     return b;
   }
   b.captured = static_cast<int64_t>(captured_.size());
-  b.value.node = NodePtr(&append(graph_, kInput, {}, InputAttrs{b.captured, {}, base->type}));
+  b.value.node = NodePtr(&append(graph_, kInputOp, {}, InputAttrs{b.captured, {}, base->type}));
   captured_inputs_.push_back(b.value.node);
   captured_.push_back(Tensor(base));
   return b;
@@ -136,13 +135,12 @@ ViewChain Recorder::chain_of(TensorImpl* t, const Binding& b) {
     const TensorImpl* root = t->view->root();
     if (root->storage == t->storage && shows_all(root, b.base)) return {t->view->last};
   }
-  TANDEM_CHECK(t->type.dtype == b.base.dtype,
-               "a view of other memory as ", name_of(t->type.dtype),
+  TANDEM_CHECK(t->type.dtype == b.base.dtype, "a view of other memory as ", name_of(t->type.dtype),
                " cannot be recorded: the memory holds ", name_of(b.base.dtype));
   auto* step = new ViewStep;
   step->op = &kAsStrided;
-  step->attrs = AttrBox(AsStridedAttrs{t->type.sizes, t->strides, t->offset,
-                                       contiguous_strides(b.base.sizes)});
+  step->attrs = AttrBox(
+      AsStridedAttrs{t->type.sizes, t->strides, t->offset, contiguous_strides(b.base.sizes)});
   return {intrusive_ptr<ViewStep>::adopt(step)};
 }
 

@@ -10,15 +10,15 @@
 
 namespace tandem {
 
-/// Keeps what ops would do instead of doing it. `apply` hands every call of its thread to the current
-/// recorder; it is the only place that does.
+/// Keeps what ops would do instead of doing it. `apply` hands every call of its thread to the
+/// current recorder; it is the only place that does.
 ///
 /// Note: values live in storages
 /// A tensor made while recording has a storage without memory (a pending one). What the storage
-/// holds at the moment is a value of the graph, its binding. Views share the storage; the value of a
-/// view is derived from the binding by the view's steps whenever it is read, and a write through it
-/// replaces the binding by view_scatter. Eager tensors that are used get a binding too, an input of
-/// the graph; they are not touched while recording, and those that were written are listed in
+/// holds at the moment is a value of the graph, its binding. Views share the storage; the value of
+/// a view is derived from the binding by the view's steps whenever it is read, and a write through
+/// it replaces the binding by view_scatter. Eager tensors that are used get a binding too, an input
+/// of the graph; they are not touched while recording, and those that were written are listed in
 /// Graph::writes. Thus views, in-place writes, autograd and its version checks run as in eager.
 class Recorder {
  public:
