@@ -2,16 +2,11 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/copy_op.h"
 #include "tandem/ops/creation.h"
 
 namespace tandem {
 namespace {
-
-struct CopyAttrs {
-  Dims sizes;
-  DType dtype;
-  TANDEM_FIELDS(sizes, dtype)
-};
 
 void infer_copy(const InferArgs& a) {
   const auto& c = a.attrs<CopyAttrs>();

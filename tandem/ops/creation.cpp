@@ -2,6 +2,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/creation_op.h"
 
 namespace tandem {
 namespace {
@@ -12,19 +13,6 @@ void fill_array(const Array& out, const Scalar& value) {
   else
     kernels::fill(out, value.toLong());
 }
-
-struct FullAttrs {
-  Dims sizes;
-  DType dtype;
-  Device device;
-  Scalar value;
-  TANDEM_FIELDS(sizes, dtype, device, value)
-};
-
-struct FillAttrs {
-  Scalar value;
-  TANDEM_FIELDS(value)
-};
 
 // Wishes that only some builds or layouts can grant are refused, not ignored.
 void check_options(const char* op, const TensorOptions& o) {

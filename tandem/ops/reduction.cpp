@@ -6,6 +6,7 @@
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
+#include "tandem/ops/reduction_op.h"
 #include "tandem/ops/scan_detail.h"
 
 namespace tandem {
@@ -83,13 +84,6 @@ void check_not_empty(const char* op, IntArrayRef sizes, IntArrayRef dims) {
 }
 
 namespace {
-
-struct ReduceAttrs {
-  Dims dims;
-  bool keepdim = false;
-  DType dtype = DType::Undefined;  // of the result; Undefined: by rule
-  TANDEM_FIELDS(dims, keepdim, dtype)
-};
 
 void infer_sizes(const InferArgs& a) {
   const auto& r = a.attrs<ReduceAttrs>();

@@ -1,17 +1,10 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/reduction_op.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
-namespace {
-
-struct SumToAttrs {
-  Dims sizes;
-  TANDEM_FIELDS(sizes)
-};
-
-}  // namespace
 
 // The opposite of broadcasting, which is what backward needs of it: dimensions that were repeated
 // to get from `sizes` to the input's shape are summed.

@@ -7,6 +7,7 @@
 #include "tandem/kernels/sub_array.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view_detail.h"
+#include "tandem/ops/view_op.h"
 
 namespace tandem {
 namespace detail {
@@ -89,11 +90,6 @@ using detail::complete_sizes;
 using detail::restride;
 using detail::scatter_vjp;
 
-struct ViewAttrs {
-  Dims sizes;
-  TANDEM_FIELDS(sizes)
-};
-
 void same_dtype(const InferArgs& a) { a.out().dtype = a.in().dtype; }
 
 bool can_view(const Tensor& x, IntArrayRef sizes) {
@@ -124,11 +120,6 @@ TANDEM_OP(kView) = {
     .attrs = attrs_of<ViewAttrs>,
 };
 
-struct PermuteAttrs {
-  Dims dims;
-  TANDEM_FIELDS(dims)
-};
-
 TANDEM_OP(kPermute) = {
     .name = "permute",
     .infer =
@@ -149,11 +140,6 @@ TANDEM_OP(kPermute) = {
     .attrs = attrs_of<PermuteAttrs>,
 };
 
-struct ExpandAttrs {
-  Dims sizes;
-  TANDEM_FIELDS(sizes)
-};
-
 TANDEM_OP(kExpand) = {
     .name = "expand",
     .infer =
@@ -170,11 +156,6 @@ TANDEM_OP(kExpand) = {
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .attrs = attrs_of<ExpandAttrs>,
-};
-
-struct SliceAttrs {
-  int64_t dim, start, length, step;
-  TANDEM_FIELDS(dim, start, length, step)
 };
 
 TANDEM_OP(kSlice) = {
@@ -194,11 +175,6 @@ TANDEM_OP(kSlice) = {
         },
     .vjp = scatter_vjp,
     .attrs = attrs_of<SliceAttrs>,
-};
-
-struct SelectAttrs {
-  int64_t dim, index;
-  TANDEM_FIELDS(dim, index)
 };
 
 TANDEM_OP(kSelect) = {
