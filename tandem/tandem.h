@@ -18,5 +18,8 @@
 #include "tandem/base/memory.h"
 #include "tandem/base/parallel.h"
 #include "tandem/base/warning.h"
+#include "tandem/compile/compile.h"
+#include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
 #include "tandem/ops/ops.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
+#include <sstream>
 #include <memory>
 
 #include "tandem/compile/structure.h"

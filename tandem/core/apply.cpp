@@ -99,13 +99,13 @@ Tensor copy_before_write(TensorImpl* t) {
 }
 
 NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorImpl* overwritten) {
-  uint32_t mask = 0;
+  Saves::Bits mask = 0;
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].impl->wants_grad()) mask |= op.saves.for_input(static_cast<int>(i));
   // Ops with any number of inputs name them all.
   if (in.size() < Saves::kMaxInputs)
-    mask &= ~((Saves::in(Saves::kMaxInputs)-1) & ~(Saves::in(in.size()) - 1));
-  NodePtr node = Node::make(op, in.size(), op.outputs, mask, attrs);
+    mask &= ~Saves::from(static_cast<int>(in.size()));
+  NodePtr node = Node::make(op, in.size(), op.n_outputs(attrs), mask, attrs);
   int slot = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     TensorImpl* t = in[i].impl;
@@ -123,8 +123,7 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
 }
 
 void finish_record(const NodePtr& node, Tensor* outputs) {
-  const OpDef& op = *node->op;
-  for (int k = 0; k < op.outputs; ++k) {
+  for (int k = 0; k < node->n_outputs; ++k) {
     TensorImpl* out = outputs[k].impl();
     node->outputs()[k] = out->type;
     const int slot = node->saved_index(Saves::kMaxInputs + k);
@@ -142,14 +141,15 @@ void finish_record(const NodePtr& node, Tensor* outputs) {
 void run_kernel(const OpDef& op, TensorArgs in, AttrRef attrs, const Array* out) {
   Scratch<Array> arrays(in.size());
   for (size_t i = 0; i < in.size(); ++i) arrays[i] = in[i].impl->array();
-  op.kernel({op, arrays.get(), static_cast<int>(in.size()), out, op.outputs, attrs});
+  op.kernel({op, arrays.get(), static_cast<int>(in.size()), out, op.n_outputs(attrs), attrs});
 }
 
 void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
              const TensorType* const* types, Tensor* outputs) {
-  Scratch<TensorType*> out_types(op.outputs);
-  Scratch<Array, 2> out(op.outputs);
-  for (int k = 0; k < op.outputs; ++k) {
+  const int n_outputs = op.n_outputs(attrs);
+  Scratch<TensorType*> out_types(n_outputs);
+  Scratch<Array, 2> out(n_outputs);
+  for (int k = 0; k < n_outputs; ++k) {
     outputs[k] = Tensor(intrusive_ptr<TensorImpl>::adopt(TensorImpl::blank()));
     out_types[k] = &outputs[k].impl()->type;
     out_types[k]->device = device;
@@ -157,7 +157,7 @@ void compute(const OpDef& op, TensorArgs in, AttrRef attrs, Device device,
   op.infer({op, types, static_cast<int>(in.size()), attrs, out_types.get()});
   // What is made from nothing (full) names its own device, so the outputs say where the op runs.
   bool meta = false;
-  for (int k = 0; k < op.outputs; ++k) {
+  for (int k = 0; k < n_outputs; ++k) {
     outputs[k].impl()->allocate();
     out[k] = outputs[k].impl()->array();
     meta |= out_types[k]->device.is_meta();
@@ -253,7 +253,7 @@ SmallVector<TensorImpl*, 4> impls_of(TensorArgs in) {
 void keep(Recorder& r, const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
   const auto impls = impls_of(in);
   Node& node = r.add(op, {impls.data(), impls.size()}, attrs);
-  for (int k = 0; k < op.outputs; ++k)
+  for (int k = 0; k < node.n_outputs; ++k)
     outputs[k] = r.bind({NodePtr(&node), static_cast<uint32_t>(k)});
 }
 

@@ -85,7 +85,7 @@ void infer_types(const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs, TensorTy
 }
 
 Node& append(Graph& g, const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs, int n_outputs) {
-  if (op.outputs > 0) n_outputs = op.outputs;
+  if (op.outputs > 0 || op.count) n_outputs = op.n_outputs(attrs);
   NodePtr node = Node::make(op, inputs.size(), static_cast<size_t>(n_outputs), 0, attrs);
   infer_types(op, inputs, attrs, node->outputs(), n_outputs);
   for (size_t i = 0; i < inputs.size(); ++i) node->inputs()[i] = inputs[i];

@@ -30,7 +30,7 @@ const OpDef kLeaf = {
     .infer = [](const InferArgs&) { TANDEM_ASSERT(false, "a leaf is not computed"); },
 };
 
-NodePtr Node::make(const OpDef& op, size_t n_inputs, size_t n_outputs, uint32_t saved_mask,
+NodePtr Node::make(const OpDef& op, size_t n_inputs, size_t n_outputs, uint64_t saved_mask,
                    AttrRef attrs) {
   static_assert(sizeof(Node) % alignof(Edge) == 0 && alignof(TensorType) <= 8);
   const int n_saved = std::popcount(saved_mask);
@@ -84,7 +84,7 @@ void release_node(Node* n) {
 
 int Node::saved_index(int bit) const {
   if (!(saved_mask >> bit & 1)) return -1;
-  return std::popcount(saved_mask & ((1u << bit) - 1));
+  return std::popcount(saved_mask & ((uint64_t{1} << bit) - 1));
 }
 
 void Node::release_saved() {

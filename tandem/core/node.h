@@ -48,14 +48,14 @@ struct Node {
   };
   uint16_t n_outputs = 0;
   uint16_t n_saved = 0;
-  uint32_t saved_mask = 0;  // bits as in Saves
-  bool released = false;    // True iff backward has passed and freed what was saved.
-  uint32_t bytes = 0;       // size of the whole block
+  bool released = false;  // True iff backward has passed and freed what was saved.
+  uint32_t bytes = 0;         // size of the whole block
+  uint64_t saved_mask = 0;    // bits as in Saves
   const AttrType* attr_type = nullptr;
   NodeExtra* extra = nullptr;  // owned; null until needed
 
   static intrusive_ptr<Node> make(const OpDef& op, size_t n_inputs, size_t n_outputs,
-                                  uint32_t saved_mask, AttrRef attrs);
+                                  uint64_t saved_mask, AttrRef attrs);
   static void destroy(Node* n);
 
   Edge* inputs() { return reinterpret_cast<Edge*>(this + 1); }

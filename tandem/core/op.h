@@ -12,24 +12,27 @@ struct Node;
 struct OpDef;
 enum class MapFn : uint16_t;  // kernels/map_functions.h
 
-/// Which values the gradient by input i reads. Bit j stands for input j, bit 24+k for output k.
+/// Which values the gradient by input i reads. Bit j stands for input j, bit 56+k for output k.
 ///
 /// A value is kept alive for backward only if some input that needs a gradient asks for it.
 struct Saves {
-  static constexpr int kMaxInputs = 24;
-  static constexpr uint32_t in(int j) { return 1u << j; }
-  static constexpr uint32_t out(int k) { return 1u << (kMaxInputs + k); }
+  using Bits = uint64_t;
+  static constexpr int kMaxInputs = 56;
+  static constexpr Bits in(int j) { return Bits{1} << j; }
+  static constexpr Bits out(int k) { return Bits{1} << (kMaxInputs + k); }
+  /// All inputs from the first-th on.
+  static constexpr Bits from(int first) { return out(0) - in(first); }
 
-  uint32_t by_input[4] = {0, 0, 0, 0};  // input 3 and all later ones share the last entry
-  uint32_t for_input(int i) const { return by_input[i < 3 ? i : 3]; }
+  Bits by_input[4] = {0, 0, 0, 0};  // input 3 and all later ones share the last entry
+  Bits for_input(int i) const { return by_input[i < 3 ? i : 3]; }
 
   static constexpr Saves none() { return {}; }
   /// The gradient by every input reads output k.
   static constexpr Saves output(int k = 0) { return all(out(k)); }
   /// The gradient by every input reads the given values.
-  static constexpr Saves all(uint32_t what) { return {{what, what, what, what}}; }
+  static constexpr Saves all(Bits what) { return {{what, what, what, what}}; }
   /// Entry i: what the gradient by input i reads.
-  static constexpr Saves each(uint32_t a, uint32_t b = 0, uint32_t c = 0, uint32_t rest = 0) {
+  static constexpr Saves each(Bits a, Bits b = 0, Bits c = 0, Bits rest = 0) {
     return {{a, b, c, rest}};
   }
 };
@@ -177,7 +180,8 @@ struct OpDef {
   Saves saves = {};
   /// One gradient for each input (undefined: none). Null: not differentiable.
   Grads (*vjp)(const VjpArgs&) = nullptr;
-  int outputs = 1;  // 0: as many as its attributes say
+  int outputs = 1;  // 0: as many as `count` says
+  int (*count)(AttrRef attrs) = nullptr;
   /// The scalar formula of a pointwise op; the fuser reads it.
   MapFn map = MapFn{0};
   /// True iff the kernel may write over an input that has the output's exact layout and handles any
@@ -203,6 +207,7 @@ struct OpDef {
   /// How many inputs it takes; -1: any number. Readers of saved graphs refuse any other.
   int inputs = -1;
 
+  int n_outputs(AttrRef a) const { return outputs > 0 ? outputs : count(a); }
   constexpr bool is_view() const { return view != nullptr; }
   constexpr bool writes_in_place() const { return inplace || map != MapFn{0}; }
 };

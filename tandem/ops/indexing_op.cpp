@@ -8,11 +8,6 @@
 namespace tandem {
 namespace {
 
-// Bits of the inputs from `first` on.
-constexpr uint32_t from_input(int first) {
-  return ((1u << Saves::kMaxInputs) - 1) & ~((1u << first) - 1);
-}
-
 // `values` seen in a larger shape.
 struct Broadcast {
   Dims strides;
@@ -66,7 +61,7 @@ TANDEM_OP(kIndex) = {
         [](const KernelArgs& a) {
           kernels::index(a.in(), a.attrs<IndexAttrs>().dims, a.inputs + 1, a.out());
         },
-    .saves = Saves::each(from_input(1)),
+    .saves = Saves::each(Saves::from(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
       const TensorType& in = a.input_type();
       const Tensor grad = zeros(in.sizes, TensorOptions(in.dtype).device(in.device));
@@ -85,7 +80,7 @@ TANDEM_OP(kIndexPut) = {
           a.out().dtype = a.in().dtype;
         },
     .kernel = index_put_kernel,
-    .saves = Saves::each(from_input(2), from_input(2)),
+    .saves = Saves::each(Saves::from(2), Saves::from(2)),
     .vjp = [](const VjpArgs& a) -> Grads {
       const auto& p = a.attrs<IndexPutAttrs>();
       const auto indices = saved_indices(a, 2);
