@@ -19,6 +19,8 @@
 #include "tandem/base/parallel.h"
 #include "tandem/base/warning.h"
 #include "tandem/compile/compile.h"
+#include "tandem/compile/lazy.h"
+#include "tandem/compile/session.h"
 #include "tandem/compile/trace.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"

@@ -58,15 +58,17 @@ Recorder::Recorder() {
   while (id_ == 0);
 }
 
-Recorder::~Recorder() {
-  for (auto& [storage, binding] : bindings_) {
-    Recorder* self = this;
-    if (storage->pending.load(std::memory_order_relaxed) == self)
-      storage->pending.store(&gone(), std::memory_order_release);
-  }
+Recorder::~Recorder() { release_bindings(); }
+
+void Recorder::release_bindings() {
+  for (auto& [storage, binding] : bindings_)
+    if (storage->pending.load(std::memory_order_relaxed) == this)
+      storage->pending.store(binding.captured >= 0 ? nullptr : &gone(), std::memory_order_release);
+  bindings_.clear();
 }
 
 Node& Recorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
+  make_room();
   SmallVector<Edge, 4> edges;
   for (TensorImpl* t : inputs) edges.push_back(value_of(t));
   return append(graph_, op, {edges.data(), edges.size()}, attrs);
@@ -115,8 +117,7 @@ Recorder::Binding Recorder::capture(TensorImpl* t) {
   b.storage = t->storage;
   b.base = base->type;
   b.version = s->version.load(std::memory_order_relaxed);
-  const bool constant = t->type.weak || (s->made_in == id_ && !t->is_pending());
-  if (constant) {
+  if (!t->is_pending() && is_constant(t)) {
     auto values = base->alias();
     values->type.weak = t->type.weak;
     b.value.node =
@@ -180,6 +181,7 @@ void Recorder::write(TensorImpl* t, const Edge& value) {
                                ViewScatterAttrs{chain_of(t, b), {}})),
                0};
   b.written = true;
+  if (b.captured >= 0) wrote_outside(*b.storage);
 }
 
 void Recorder::touch_grad(Node& leaf) {

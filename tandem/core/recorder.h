@@ -44,10 +44,12 @@ class Recorder {
   virtual void look(TensorImpl* t, const char* call) = 0;
   /// The shapes of the op's outputs depend on values: throws, or returns to let it run at once.
   virtual void look(const OpDef& op) = 0;
+  /// Called before each op is added.
+  virtual void make_room() {}
   /// True iff ops on its pending tensors are recorded even where it is not the current recorder.
   virtual bool follows() const { return false; }
   /// The gradient that a leaf keeps is about to be read or changed.
-  void touch_grad(Node& leaf);
+  virtual void touch_grad(Node& leaf);
 
   bool owns(const Storage* s) const { return bindings_.contains(const_cast<Storage*>(s)); }
   uint32_t id() const { return id_; }
@@ -68,8 +70,16 @@ class Recorder {
   };
 
   Binding& binding(TensorImpl* t);
+  /// True iff the tensor, which is not pending, is the same in every run of what is recorded.
+  virtual bool is_constant(const TensorImpl* t) const {
+    return t->type.weak || t->storage->made_in == id_;
+  }
+  /// What came from outside has got a new value in the record only.
+  virtual void wrote_outside(Storage&) {}
   /// What came from outside is as it was before.
   void restore_outside();
+  /// Lets go of all tensors; those that are still pending will never have values.
+  void release_bindings();
 
   Graph graph_;
   std::vector<NodePtr> arguments_, captured_inputs_;

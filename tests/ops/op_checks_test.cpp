@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "tandem/core/graph.h"
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/base/deterministic.h"
 #include "tandem/base/parallel.h"

@@ -1,0 +1,375 @@
+#include "tandem/compile/session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/program.h"
+#include "tandem/core/recorder.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::graph {
+namespace {
+
+// Keeps what is declared. Ops on its tensors come here from wherever they are called.
+class Declared final : public Recorder {
+ public:
+  void look(TensorImpl* t, const char* call) override {
+    TANDEM_CHECK(false, call, ": this tensor (", t->type,
+                 ") is declared, not computed: it has values in a run of a session only "
+                 "(Session::run({it}, feeds))");
+  }
+  void look(const OpDef& op) override {
+    TANDEM_CHECK(false, op.name,
+                 ": the shape of the result depends on values, which a declared graph does not have");
+  }
+  bool follows() const override { return true; }
+
+  Tensor variable(const Tensor& initial, std::string name) {
+    const auto index = static_cast<int64_t>(captured_.size());
+    Node& node = append(graph_, kInputOp, {},
+                        InputAttrs{index, std::move(name), initial.impl()->type});
+    captured_inputs_.push_back(NodePtr(&node));
+    captured_.push_back(initial);
+    return bind({NodePtr(&node), 0});
+  }
+
+  const Graph& declared() const { return graph_; }
+  const std::vector<NodePtr>& placeholders() const { return arguments_; }
+  const std::vector<NodePtr>& variables() const { return captured_inputs_; }
+  const std::vector<Tensor>& initial() const { return captured_; }
+};
+
+}  // namespace
+
+struct Builder::Impl {
+  /// What running a tensor does beside computing it.
+  struct Assignment {
+    size_t variable;
+    Edge value;
+  };
+
+  Declared record;
+  std::vector<Tensor> placeholders, variables;
+  std::map<const Storage*, std::vector<Assignment>> effects;
+  // Values of fetched tensors, so that a view has one node however often it is fetched.
+  std::map<const TensorImpl*, std::pair<Tensor, std::pair<uint32_t, Edge>>> fetched;
+
+  Edge value_of(const Tensor& t) {
+    auto& [kept, value] = fetched[t.impl()];
+    if (!kept.defined() || value.first != t.impl()->version()) {
+      kept = t;
+      value = {t.impl()->version(), record.value_of(t.impl())};
+    }
+    return value.second;
+  }
+
+  void check_ours(const char* call, const char* what, const Tensor& t) const {
+    TANDEM_CHECK(t.defined() && record.owns(t.impl()->storage.get()), call, ": ", what,
+                 " is not a tensor of this graph");
+  }
+
+  size_t index_of(const char* call, const Tensor& t) const {
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (t.is_same(variables[i])) return i;
+    TANDEM_CHECK(false, call, ": the tensor is not one that variable() gave");
+    return 0;
+  }
+
+  template <class Update>
+  Tensor minimize(const Tensor& loss, const std::vector<Tensor>& wanted, const Update& update);
+};
+
+Builder::Builder() : impl_(std::make_shared<Impl>()) {}
+Builder::~Builder() = default;
+Builder::Builder(Builder&&) noexcept = default;
+Builder& Builder::operator=(Builder&&) noexcept = default;
+
+Tensor Builder::placeholder(IntArrayRef sizes, const TensorOptions& options, std::string name) {
+  TensorType type;
+  type.sizes = sizes;
+  type.dtype = options.dtype();
+  type.device = options.device();
+  numel_of(sizes);  // refuses extents that are not known
+  Tensor t = impl_->record.placeholder(type, std::move(name));
+  if (is_floating(type.dtype)) t.set_requires_grad(true);
+  impl_->placeholders.push_back(t);
+  return t;
+}
+
+Tensor Builder::variable(const Tensor& initial, std::string name) {
+  TANDEM_CHECK(initial.defined(), "variable: the initial value is an undefined tensor");
+  const RecorderScope eager(nullptr);
+  const NoGradGuard no_grad;
+  Tensor t = impl_->record.variable(initial.detach().clone(), std::move(name));
+  if (is_floating(t.dtype())) t.set_requires_grad(true);
+  impl_->variables.push_back(t);
+  return t;
+}
+
+std::vector<Tensor> Builder::gradients(const Tensor& loss, const std::vector<Tensor>& by) {
+  impl_->check_ours("gradients", "the loss", loss);
+  for (const Tensor& t : by) impl_->check_ours("gradients", "what to differentiate by", t);
+  const RecorderScope scope(&impl_->record);
+  const AutoGradMode with_grad(true);
+  std::vector<Tensor> grads = autograd::grad({loss}, by, {}, /*retain_graph=*/true,
+                                             /*create_graph=*/true, /*allow_unused=*/true);
+  for (size_t i = 0; i < grads.size(); ++i)
+    if (!grads[i].defined()) grads[i] = zeros_like(by[i]);
+  return grads;
+}
+
+Tensor Builder::assign(const Tensor& variable, const Tensor& value) {
+  const size_t index = impl_->index_of("assign", variable);
+  const RecorderScope scope(&impl_->record);
+  TANDEM_CHECK_TYPE(value.defined() && value.type_of() == variable.type_of(),
+                    "assign: the variable is ", variable.type_of(), ", the value ",
+                    value.defined() ? str(value.type_of()) : "undefined");
+  const Edge edge = impl_->record.value_of(value.impl());
+  Tensor done = impl_->record.bind(edge);
+  impl_->effects[done.impl()->storage.get()].push_back({index, edge});
+  impl_->value_of(done);  // kept, so that its storage's address stays its own
+  return done;
+}
+
+template <class Update>
+Tensor Builder::Impl::minimize(const Tensor& loss, const std::vector<Tensor>& wanted,
+                               const Update& update) {
+  check_ours("minimize", "the loss", loss);
+  TANDEM_CHECK_SHAPE(loss.numel() == 1, "minimize: the loss must be a single number, not ",
+                     loss.type_of());
+  const std::vector<Tensor> by = wanted.empty() ? variables : wanted;
+  std::vector<Tensor> trained;
+  for (const Tensor& v : by) {
+    index_of("minimize", v);
+    if (v.requires_grad()) trained.push_back(v);
+  }
+  const RecorderScope scope(&record);
+  const std::vector<Tensor> grads = autograd::grad({loss}, trained, {}, /*retain_graph=*/true,
+                                                   /*create_graph=*/false, /*allow_unused=*/true);
+  const NoGradGuard no_grad;
+  std::vector<Assignment> step;
+  for (size_t i = 0; i < trained.size(); ++i) {
+    if (!grads[i].defined()) continue;
+    for (const auto& [variable, value] : update(trained[i], grads[i]))
+      step.push_back({index_of("minimize", variable), record.value_of(value.impl())});
+  }
+  TANDEM_CHECK(!step.empty(), "minimize: the loss does not depend on any variable");
+  Tensor done = record.bind(record.value_of(loss.impl()));
+  effects[done.impl()->storage.get()] = std::move(step);
+  value_of(done);
+  return done;
+}
+
+namespace {
+
+using Updates = std::vector<std::pair<Tensor, Tensor>>;  // a variable and its next value
+
+// What an optimiser remembers: a variable that is not trained itself.
+Tensor state_of(Builder& b, IntArrayRef sizes, double value, const TensorOptions& options) {
+  const RecorderScope eager(nullptr);
+  return b.variable(full(sizes, value, TensorOptions(options.dtype())));
+}
+
+}  // namespace
+
+Tensor Builder::minimize(const Tensor& loss, const optim::SGDOptions& o,
+                         const std::vector<Tensor>& variables) {
+  return impl_->minimize(loss, variables, [&](const Tensor& p, Tensor g) {
+    Updates updates;
+    if (o.weight_decay() != 0) g = g + p * o.weight_decay();
+    if (o.momentum() != 0) {
+      const Tensor buffer = state_of(*this, p.sizes(), 0, p.options());
+      Tensor next = buffer * o.momentum() + g * (1 - o.dampening());
+      if (o.dampening() != 0) {
+        // The first step takes the gradient as it is.
+        const Tensor first = state_of(*this, {}, 1, kDouble);
+        next = where(first != 0, g, next);
+        updates.emplace_back(first, zeros_like(first));
+      }
+      updates.emplace_back(buffer, next);
+      g = o.nesterov() ? g + next * o.momentum() : next;
+    }
+    updates.emplace_back(p, p - g * o.lr());
+    return updates;
+  });
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
+                         const std::vector<Tensor>& variables) {
+  return impl_->minimize(loss, variables, [&](const Tensor& p, Tensor g) {
+    const auto [beta1, beta2] = o.betas();
+    Updates updates;
+    if (o.weight_decay() != 0) g = g + p * o.weight_decay();
+    const Tensor step = state_of(*this, {}, 0, kDouble), mean = state_of(*this, p.sizes(), 0, p.options()), square = state_of(*this, p.sizes(), 0, p.options());
+    const Tensor next_step = step + 1;
+    const Tensor next_mean = mean * beta1 + g * (1 - beta1);
+    const Tensor next_square = square * beta2 + g * g * (1 - beta2);
+    Tensor shown = next_square;
+    if (o.amsgrad()) {
+      const Tensor most = state_of(*this, p.sizes(), 0, p.options());
+      shown = maximum(most, next_square);
+      updates.emplace_back(most, shown);
+    }
+    const Tensor correction1 = 1 - pow(beta1, next_step), correction2 = 1 - pow(beta2, next_step);
+    const Tensor denominator =
+        (shown.sqrt() / correction2.sqrt().to(p.dtype())) + o.eps();
+    const Tensor rate = (o.lr() / correction1).to(p.dtype());
+    updates.emplace_back(step, next_step);
+    updates.emplace_back(mean, next_mean);
+    updates.emplace_back(square, next_square);
+    updates.emplace_back(p, p - rate * (next_mean / denominator));
+    return updates;
+  });
+}
+
+// -- sessions ---------------------------------------------------------------------------------
+
+struct Session::Impl {
+  struct Plan {
+    std::vector<size_t> placeholders, variables;  // what it reads or writes
+    std::unique_ptr<Program> program;
+  };
+
+  std::shared_ptr<Builder::Impl> declared;
+  std::vector<Tensor> values;  // of variables; those declared later are added when they are needed
+  std::map<std::vector<std::pair<const Node*, uint32_t>>, Plan> plans;
+
+  const Plan& plan(const std::vector<Tensor>& fetches);
+  Plan make_plan(const std::vector<Edge>& outputs,
+                 const std::vector<Builder::Impl::Assignment>& assignments);
+};
+
+Session::Session(const Builder& builder) : impl_(std::make_unique<Impl>()) {
+  impl_->declared = builder.impl_;
+}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+Session::Impl::Plan Session::Impl::make_plan(
+    const std::vector<Edge>& outputs, const std::vector<Builder::Impl::Assignment>& assignments) {
+  const Declared& record = declared->record;
+  Graph g;
+  g.outputs = outputs;
+  g.n_results = outputs.size();
+  std::set<const Node*> needed;
+  std::vector<const Node*> stack;
+  for (const Edge& e : outputs) stack.push_back(e.node.get());
+  for (const auto& a : assignments) stack.push_back(a.value.node.get());
+  while (!stack.empty()) {
+    const Node* n = stack.back();
+    stack.pop_back();
+    if (!needed.insert(n).second) continue;
+    for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
+  }
+  for (const auto& a : assignments) needed.insert(record.variables()[a.variable].get());
+  for (const NodePtr& n : record.declared().nodes)
+    if (needed.contains(n.get())) g.nodes.push_back(n);
+  Plan plan;
+  for (size_t i = 0; i < record.placeholders().size(); ++i)
+    if (needed.contains(record.placeholders()[i].get())) {
+      plan.placeholders.push_back(i);
+      g.inputs.push_back(record.placeholders()[i]);
+    }
+  for (size_t i = 0; i < record.variables().size(); ++i)
+    if (needed.contains(record.variables()[i].get())) {
+      for (const auto& a : assignments)
+        if (a.variable == i) {
+          g.writes.push_back({static_cast<uint32_t>(g.outputs.size()),
+                              static_cast<uint32_t>(g.inputs.size())});
+          g.outputs.push_back(a.value);
+        }
+      plan.variables.push_back(i);
+      g.inputs.push_back(record.variables()[i]);
+      g.captured.push_back(values[i]);
+    }
+  plan.program = std::make_unique<Program>(g);
+  return plan;
+}
+
+const Session::Impl::Plan& Session::Impl::plan(const std::vector<Tensor>& fetches) {
+  std::vector<Edge> outputs;
+  std::vector<Builder::Impl::Assignment> assignments;
+  std::vector<std::pair<const Node*, uint32_t>> key;
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    declared->check_ours("run", str("fetch ", i).c_str(), fetches[i]);
+    outputs.push_back(declared->value_of(fetches[i]));
+    key.emplace_back(outputs.back().node.get(), outputs.back().index);
+    const auto effect = declared->effects.find(fetches[i].impl()->storage.get());
+    if (effect == declared->effects.end()) continue;
+    for (const auto& a : effect->second) {
+      for (const auto& b : assignments)
+        TANDEM_CHECK(a.variable != b.variable, "run: two of the fetches assign to variable ",
+                     a.variable, " in one run");
+      assignments.push_back(a);
+      key.emplace_back(a.value.node.get(), ~a.value.index);
+    }
+  }
+  while (values.size() < declared->record.initial().size())
+    values.push_back(declared->record.initial()[values.size()].clone());
+  auto found = plans.find(key);
+  if (found == plans.end()) found = plans.emplace(key, make_plan(outputs, assignments)).first;
+  return found->second;
+}
+
+std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const Feeds& feeds) {
+  const NoGradGuard no_grad;
+  const RecorderScope eager(nullptr);
+  const Impl::Plan& plan = impl_->plan(fetches);
+  const auto& declared = *impl_->declared;
+  std::vector<Tensor> fed(declared.placeholders.size());
+  for (const auto& [place, value] : feeds) {
+    bool known = false;
+    for (size_t i = 0; i < fed.size(); ++i) {
+      if (!place.is_same(declared.placeholders[i])) continue;
+      known = true;
+      TANDEM_CHECK(value.defined(), "run: placeholder ", i, " is fed an undefined tensor");
+      TANDEM_CHECK_TYPE(value.type_of() == place.type_of(), "run: placeholder ", i, " is ",
+                        place.type_of(), ", but was fed ", value.type_of());
+      fed[i] = value;
+    }
+    TANDEM_CHECK(known, "run: what is fed is not a placeholder of this graph");
+  }
+  std::vector<Tensor> inputs;
+  for (const size_t i : plan.placeholders) {
+    const auto& name = declared.record.placeholders()[i]->attrs().as<InputAttrs>().name;
+    TANDEM_CHECK(fed[i].defined(), "run: placeholder ", i, name.empty() ? "" : str(" '", name, "'"),
+                 " (", declared.placeholders[i].type_of(),
+                 ") is needed for what is fetched, but was not fed");
+    inputs.push_back(fed[i].detach());
+  }
+  for (const size_t i : plan.variables) inputs.push_back(impl_->values[i]);
+  return plan.program->run({inputs.data(), inputs.size()});
+}
+
+Tensor Session::run(const Tensor& fetch, const Feeds& feeds) {
+  return run(std::vector<Tensor>{fetch}, feeds)[0];
+}
+
+// -- one graph for each thread ----------------------------------------------------------------
+
+Builder& default_builder() {
+  thread_local Builder builder;
+  return builder;
+}
+void reset_default_builder() { default_builder() = Builder(); }
+Tensor placeholder(IntArrayRef sizes, const TensorOptions& options, std::string name) {
+  return default_builder().placeholder(sizes, options, std::move(name));
+}
+Tensor variable(const Tensor& initial, std::string name) {
+  return default_builder().variable(initial, std::move(name));
+}
+std::vector<Tensor> gradients(const Tensor& loss, const std::vector<Tensor>& by) {
+  return default_builder().gradients(loss, by);
+}
+Tensor minimize(const Tensor& loss, const optim::SGDOptions& options,
+                const std::vector<Tensor>& variables) {
+  return default_builder().minimize(loss, options, variables);
+}
+Tensor minimize(const Tensor& loss, const optim::AdamOptions& options,
+                const std::vector<Tensor>& variables) {
+  return default_builder().minimize(loss, options, variables);
+}
+
+}  // namespace tandem::graph
