@@ -243,7 +243,10 @@ class Printer {
 
 std::ostream& print(std::ostream& out, const Tensor& t, int64_t linesize) {
   if (!t.defined()) return out << "[ Tensor (undefined) ]";
-  if (t.numel() > 0 && !t.is_meta()) Printer(out, *t.impl(), linesize).print();
+  if (t.numel() > 0 && !t.is_meta()) {
+    t.impl()->need_values("print");
+    Printer(out, *t.impl(), linesize).print();
+  }
   out << "[ " << t.toString() << '{';
   for (int64_t d = 0; d < t.dim(); ++d) out << (d ? "," : "") << t.size(d);
   return out << "} ]";
