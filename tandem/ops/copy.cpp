@@ -3,6 +3,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
 #include "tandem/ops/copy_op.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 
 namespace tandem {
@@ -15,6 +16,14 @@ void infer_copy(const InferArgs& a) {
                      a.in(a.n_inputs - 1).sizes, " cannot be broadcast to ", c.sizes);
   a.out().sizes = c.sizes;
   a.out().dtype = c.dtype;
+}
+
+void copy_batch(const BatchArgs& a) {
+  const auto& c = a.attrs<CopyAttrs>();
+  SmallVector<Tensor, 4> inputs;
+  if (a.n_inputs == 2) inputs.push_back(a.sample(0));
+  inputs.push_back(aligned(a, a.n_inputs - 1, static_cast<int64_t>(c.sizes.size())));
+  apply_to(a.op, inputs, CopyAttrs{batched_sizes(a, c.sizes), c.dtype}, a.outputs);
 }
 
 void copy_kernel(const KernelArgs& a) { kernels::copy(a.in(a.n_inputs - 1), a.out()); }
@@ -30,6 +39,7 @@ TANDEM_OP(kCopy) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .inplace = true,
     .attrs = attrs_of<CopyAttrs>,
+    .batch = copy_batch,
 };
 
 // What copy_ leaves behind: the second input in the type of the first.
@@ -42,6 +52,7 @@ TANDEM_OP(kCopyInto) = {
     },
     .inplace = true,
     .attrs = attrs_of<CopyAttrs>,
+    .batch = copy_batch,
 };
 
 Tensor Tensor::clone(std::optional<MemoryFormat>) const {

@@ -3,6 +3,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
 #include "tandem/ops/creation_op.h"
+#include "tandem/ops/batch_detail.h"
 
 namespace tandem {
 namespace {
@@ -56,6 +57,7 @@ TANDEM_OP(kFill) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .inplace = true,
     .attrs = attrs_of<FillAttrs>,
+    .batch = batch_leading,
 };
 
 Tensor empty(IntArrayRef size, const TensorOptions& o, std::optional<MemoryFormat> f) {

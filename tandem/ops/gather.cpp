@@ -5,6 +5,7 @@
 
 #include "tandem/kernels/index.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/compare.h"
 #include "tandem/ops/creation.h"
@@ -97,7 +98,9 @@ TANDEM_OP(kGather) = {
       return {apply_inplace(kScatter, grad, {grad, a.input(1), a.grad()},
                             ScatterAttrs{a.attrs<GatherAttrs>().dim, ScatterFn::Add})};
     },
+    .checks_values = true,
     .attrs = attrs_of<GatherAttrs>,
+    .batch = batch_gather<GatherAttrs>,
 };
 
 TANDEM_OP(kScatter) = {
@@ -114,7 +117,9 @@ TANDEM_OP(kScatter) = {
       return grads;
     },
     .inplace = true,
+    .checks_values = true,
     .attrs = attrs_of<ScatterAttrs>,
+    .batch = batch_gather<ScatterAttrs>,
 };
 
 TANDEM_OP(kScatterReduce) = {
@@ -126,7 +131,9 @@ TANDEM_OP(kScatterReduce) = {
       return a.attrs<ScatterAttrs>().fn == ScatterFn::Mul ? product_vjp(a) : extreme_vjp(a);
     },
     .inplace = true,
+    .checks_values = true,
     .attrs = attrs_of<ScatterAttrs>,
+    .batch = batch_gather<ScatterAttrs>,
 };
 
 // -- gather and scatter

@@ -2,6 +2,7 @@
 
 #include "tandem/kernels/index.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
 
@@ -47,6 +48,79 @@ void index_put_kernel(const KernelArgs& a) {
   kernels::index_put(out, p.dims, a.inputs + 2, Broadcast(a.in(1), sizes).array, p.accumulate);
 }
 
+// -- batches: the number of the sample is one more index --------------------------------------
+
+bool neighbours(IntArrayRef dims) {
+  for (size_t i = 1; i < dims.size(); ++i)
+    if (dims[i] != dims[i - 1] + 1) return false;
+  return true;
+}
+
+Dims moved_on(IntArrayRef dims) {
+  Dims moved(dims);
+  for (int64_t& d : moved) ++d;
+  return moved;
+}
+
+// Index tensors with the samples in front, the first of which is the number of the sample.
+void add_numbered(const BatchArgs& a, int first, SmallVector<Tensor, 4>& inputs) {
+  Dims shape{a.size};
+  shape.resize(static_cast<size_t>(1 + sample_dim(a, first)), 1);
+  const Tensor numbers = arange(a.size, TensorOptions(kLong).device(a.in(first).device()));
+  inputs.push_back(numbers.view(shape).expand(batched_sizes(a, sample_sizes(a, first))));
+  for (int i = first; i < a.n_inputs; ++i) inputs.push_back(a.sample(i));
+}
+
+Dims numbered_dims(IntArrayRef dims) {
+  Dims all{0};
+  for (int64_t d : dims) all.push_back(d + 1);
+  return all;
+}
+
+// Of [samples, first.., second.., rest..] with the second before the first.
+Tensor swapped(const Tensor& x, int64_t first, int64_t second) {
+  Dims order{0};
+  for (int64_t d = 0; d < second; ++d) order.push_back(1 + first + d);
+  for (int64_t d = 0; d < first; ++d) order.push_back(1 + d);
+  for (int64_t d = 1 + first + second; d < x.dim(); ++d) order.push_back(d);
+  return x.permute(order);
+}
+
+void index_batch(const BatchArgs& a) {
+  const Dims& dims = a.attrs<IndexAttrs>().dims;
+  const int64_t index_dim = sample_dim(a, 1);
+  const int64_t place = neighbours(dims) ? dims[0] : 0;  // of the index's dimensions in a sample
+  bool same_places = true;
+  for (int i = 1; i < a.n_inputs; ++i) same_places &= !a.batched[i];
+  if (same_places) {
+    apply_to(a.op, {a.inputs, static_cast<size_t>(a.n_inputs)}, IndexAttrs{moved_on(dims)},
+             a.outputs);
+    if (!neighbours(dims)) a.outputs[0] = a.outputs[0].movedim(index_dim, 0);
+    return;
+  }
+  SmallVector<Tensor, 4> inputs{a.in()};
+  if (a.batched[0]) {
+    add_numbered(a, 1, inputs);
+    apply_to(a.op, inputs, IndexAttrs{numbered_dims(dims)}, a.outputs);
+    if (place > 0) a.outputs[0] = swapped(a.outputs[0], index_dim, place);
+    return;
+  }
+  for (int i = 1; i < a.n_inputs; ++i) inputs.push_back(a.sample(i));
+  apply_to(a.op, inputs, IndexAttrs{dims}, a.outputs);
+  if (place > 0) a.outputs[0] = a.outputs[0].movedim(place, 0);
+}
+
+void index_put_batch(const BatchArgs& a) {
+  const auto& p = a.attrs<IndexPutAttrs>();
+  const Dims shape = kernels::indexed_shape(sample_sizes(a), p.dims, sample_sizes(a, 2));
+  const int64_t place = neighbours(p.dims) ? p.dims[0] : 0;
+  Tensor values = aligned(a, 1, static_cast<int64_t>(shape.size()));
+  if (place > 0) values = swapped(values.expand(batched_sizes(a, shape)), place, sample_dim(a, 2));
+  SmallVector<Tensor, 4> inputs{a.sample(0), values};
+  add_numbered(a, 2, inputs);
+  apply_to(a.op, inputs, IndexPutAttrs{numbered_dims(p.dims), p.accumulate}, a.outputs);
+}
+
 }  // namespace
 
 TANDEM_OP(kIndex) = {
@@ -69,7 +143,9 @@ TANDEM_OP(kIndex) = {
       return {apply_inplace(kIndexPut, grad, arguments(grad, &a.grad(), indices).ref(),
                             IndexPutAttrs{a.attrs<IndexAttrs>().dims, true})};
     },
+    .checks_values = true,
     .attrs = attrs_of<IndexAttrs>,
+    .batch = index_batch,
 };
 
 TANDEM_OP(kIndexPut) = {
@@ -97,7 +173,9 @@ TANDEM_OP(kIndexPut) = {
       return grads;
     },
     .inplace = true,
+    .checks_values = true,
     .attrs = attrs_of<IndexPutAttrs>,
+    .batch = index_put_batch,
 };
 
 // -- calls ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/index.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/gather.h"
 #include "tandem/ops/view.h"
@@ -58,6 +59,7 @@ TANDEM_OP(kCat) = {
       return grads;
     },
     .attrs = attrs_of<CatAttrs>,
+    .batch = batch_dim<CatAttrs>,
 };
 
 Tensor cat(TensorList tensors, int64_t dim) {

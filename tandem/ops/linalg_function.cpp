@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/binary_more.h"
 #include "tandem/ops/creation.h"
@@ -36,6 +37,7 @@ TANDEM_OP(kMatrixExp) = {
       const Tensor top = cat({at, a.grad()}, -1), bottom = cat({zeros_like(at), at}, -1);
       return {matrix_exp(cat({top, bottom}, -2)).narrow(-2, 0, n).narrow(-1, n, n)};
     },
+    .batch = batch_leading,
 };
 
 Tensor matrix_exp(const Tensor& a) { return apply(kMatrixExp, {a}); }

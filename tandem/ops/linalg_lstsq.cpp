@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/compare.h"
 #include "tandem/ops/creation.h"
@@ -79,7 +80,9 @@ TANDEM_OP(kLinalgPinv) = {
         },
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {pinv_grad(a.grad(), a.input(), a.output())}; },
+    .checks_values = true,
     .attrs = attrs_of<CutoffAttrs>,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgLstsq) = {
@@ -121,7 +124,9 @@ TANDEM_OP(kLinalgLstsq) = {
       return {grad_a, matmul(p.mT(), a.grad(0))};
     },
     .outputs = 3,
+    .checks_values = true,
     .attrs = attrs_of<LstsqAttrs>,
+    .batch = batch_leading,
 };
 
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol,

@@ -1,4 +1,5 @@
 // LU factors and what is solved with them.
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/join.h"
@@ -84,6 +85,7 @@ TANDEM_OP(kLuFactor) = {
     .saves = Saves::all(Saves::out(0) | Saves::out(1)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.has_grad(0) ? lu_grad(a) : Tensor()}; },
     .outputs = 2,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kPermutationMatrix) = {
@@ -99,7 +101,9 @@ TANDEM_OP(kPermutationMatrix) = {
           a.out().dtype = f.dtype;
         },
     .kernel = [](const KernelArgs& a) { kernels::permutation_matrix(a.in(), a.out()); },
+    .checks_values = true,
     .attrs = attrs_of<PermutationAttrs>,
+    .batch = batch_leading,
 };
 
 namespace {

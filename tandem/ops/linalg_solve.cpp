@@ -1,4 +1,5 @@
 // Systems of equations, inverses and determinants.
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/linalg.h"
@@ -50,6 +51,8 @@ TANDEM_OP(kLinalgInv) = {
         },
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {inverse_grad(a.grad(), a.output())}; },
+    .checks_values = true,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgInvEx) = {
@@ -61,6 +64,7 @@ TANDEM_OP(kLinalgInvEx) = {
       return {a.has_grad(0) ? inverse_grad(a.grad(), a.output()) : Tensor()};
     },
     .outputs = 2,
+    .batch = batch_leading,
 };
 
 Tensor linalg_inv(const Tensor& a) { return apply(kLinalgInv, {a}); }
@@ -102,6 +106,8 @@ TANDEM_OP(kLinalgSolve) = {
       const Tensor grad_b = linalg_solve(a.input(0).mT(), a.grad());
       return {a.needs(0) ? -matmul(grad_b, a.output().mT()) : Tensor(), grad_b};
     },
+    .checks_values = true,
+    .batch = batch_leading,
 };
 
 namespace {
@@ -162,6 +168,8 @@ TANDEM_OP(kAdjugate) = {
       const Tensor d = over_matrix(det(a.input()));
       return {d * (inner * inv_t - matmul(inv_t, matmul(a.grad(), inv_t)))};
     },
+    .checks_values = true,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgDet) = {
@@ -172,6 +180,7 @@ TANDEM_OP(kLinalgDet) = {
     .vjp = [](const VjpArgs& a) -> Grads {
       return {over_matrix(a.grad()) * adjugate(a.input()).mT()};
     },
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgSlogdet) = {
@@ -188,6 +197,7 @@ TANDEM_OP(kLinalgSlogdet) = {
       return {a.has_grad(1) ? over_matrix(a.grad(1)) * linalg_inv(a.input()).mT() : Tensor()};
     },
     .outputs = 2,
+    .batch = batch_leading,
 };
 
 Tensor adjugate(const Tensor& a) { return apply(kAdjugate, {a}); }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/compare.h"
 #include "tandem/ops/creation.h"
@@ -97,6 +98,7 @@ TANDEM_OP(kLinalgQr) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {qr_grad(a)}; },
     .outputs = 2,
     .attrs = attrs_of<FactorAttrs>,
+    .batch = batch_leading,
 };
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
@@ -170,7 +172,9 @@ TANDEM_OP(kLinalgSvd) = {
     .saves = Saves::all(Saves::out(0) | Saves::out(1) | Saves::out(2)),
     .vjp = [](const VjpArgs& a) -> Grads { return {svd_grad(a)}; },
     .outputs = 3,
+    .checks_values = true,
     .attrs = attrs_of<FactorAttrs>,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgSvdvals) = {
@@ -191,6 +195,8 @@ TANDEM_OP(kLinalgSvdvals) = {
       const auto [u, s, vh] = linalg_svd(a.input(), false);
       return {matmul(u, scale_rows(a.grad(), vh))};
     },
+    .checks_values = true,
+    .batch = batch_leading,
 };
 
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& a, bool full_matrices,
@@ -248,7 +254,9 @@ TANDEM_OP(kLinalgEigh) = {
       return {matmul(v, matmul(inner, v.mT()))};
     },
     .outputs = 2,
+    .checks_values = true,
     .attrs = attrs_of<EighAttrs>,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgEigvalsh) = {
@@ -269,7 +277,9 @@ TANDEM_OP(kLinalgEigvalsh) = {
       const auto [w, v] = linalg_eigh(a.input(), a.attrs<EighAttrs>().upper ? "U" : "L");
       return {matmul(v, scale_rows(a.grad(), v.mT()))};
     },
+    .checks_values = true,
     .attrs = attrs_of<EighAttrs>,
+    .batch = batch_leading,
 };
 
 namespace {

@@ -1,4 +1,5 @@
 // Cholesky factors and triangular systems.
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/linalg.h"
@@ -57,7 +58,9 @@ TANDEM_OP(kLinalgCholesky) = {
         },
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {cholesky_vjp(a)}; },
+    .checks_values = true,
     .attrs = attrs_of<CholeskyAttrs>,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kLinalgCholeskyEx) = {
@@ -76,6 +79,7 @@ TANDEM_OP(kLinalgCholeskyEx) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.has_grad(0) ? cholesky_vjp(a) : Tensor()}; },
     .outputs = 2,
     .attrs = attrs_of<CholeskyAttrs>,
+    .batch = batch_leading,
 };
 
 TANDEM_OP(kSolveTriangular) = {
@@ -112,6 +116,7 @@ TANDEM_OP(kSolveTriangular) = {
       return {grad_a, grad_b};
     },
     .attrs = attrs_of<TriangularAttrs>,
+    .batch = batch_leading,
 };
 
 Tensor linalg_cholesky(const Tensor& a, bool upper) {

@@ -143,6 +143,7 @@ TANDEM_OP(kMm) = {
     .saves = Saves::each(Saves::in(1), Saves::in(0)),
     .vjp = matmul_vjp<mm_form>,
     .attrs = attrs_of<MatmulAttrs>,
+    .batch = mm_batch,
 };
 
 TANDEM_OP(kBmm) = {
@@ -152,6 +153,7 @@ TANDEM_OP(kBmm) = {
     .saves = Saves::each(Saves::in(1), Saves::in(0)),
     .vjp = matmul_vjp<bmm_form>,
     .attrs = attrs_of<MatmulAttrs>,
+    .batch = bmm_batch,
 };
 
 TANDEM_OP(kAddmm) = {
@@ -170,6 +172,7 @@ TANDEM_OP(kAddmm) = {
       return g;
     },
     .attrs = attrs_of<AddmmAttrs>,
+    .batch = addmm_batch,
 };
 
 TANDEM_OP(kDot) = {
@@ -181,6 +184,7 @@ TANDEM_OP(kDot) = {
       return {a.needs(0) ? a.grad() * a.input(1) : Tensor(),
               a.needs(1) ? a.grad() * a.input(0) : Tensor()};
     },
+    .batch = dot_batch,
 };
 
 Tensor mm_form(const Tensor& x, const Tensor& y, bool tx, bool ty) {

@@ -7,9 +7,11 @@
 #include "tandem/core/apply.h"
 #include "tandem/core/recorder.h"
 #include "tandem/kernels/random.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/sort.h"
 
 // Note: randomness as data
 // A random op reads seed and counter from a tensor. Drawing copies the generator's state for the op
@@ -87,6 +89,11 @@ TANDEM_OP(kRandomAdvance) = {
     .inplace = true,
     .random = true,
     .attrs = attrs_of<AdvanceAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          a.outputs[0] =
+              apply(a.op, {a.in()}, AdvanceAttrs{a.attrs<AdvanceAttrs>().counters * a.size});
+        },
 };
 
 TANDEM_OP(kRandom) = {
@@ -95,6 +102,7 @@ TANDEM_OP(kRandom) = {
     .kernel = fill_kernel,
     .random = true,
     .attrs = attrs_of<RandomAttrs>,
+    .batch = batch_drawn<RandomAttrs>,
 };
 
 TANDEM_OP(kRandomIntegers) = {
@@ -108,6 +116,7 @@ TANDEM_OP(kRandomIntegers) = {
         },
     .random = true,
     .attrs = attrs_of<IntegersAttrs>,
+    .batch = batch_drawn<IntegersAttrs>,
 };
 
 TANDEM_OP(kRandomOrder) = {
@@ -119,6 +128,15 @@ TANDEM_OP(kRandomOrder) = {
         },
     .random = true,
     .attrs = attrs_of<RandomAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          // The order in which random numbers are sorted.
+          const auto& r = a.attrs<RandomAttrs>();
+          const Tensor keys = apply(kRandom, {a.in()},
+                                    RandomAttrs{kernels::RandomFn::Uniform,
+                                                batched_sizes(a, r.sizes), kDouble, r.device});
+          a.outputs[0] = argsort(keys, int64_t{1}, false).to(r.dtype);
+        },
 };
 
 // What uniform_ and its like leave behind in their tensor, whose old values do not matter.
@@ -136,6 +154,10 @@ TANDEM_OP(kRandomInto) = {
     .inplace = true,
     .random = true,
     .attrs = attrs_of<RandomAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          apply_to(a.op, {a.in(), a.sample(1)}, a.attr_ref, a.outputs);
+        },
 };
 
 TANDEM_OP(kRandomIntegersInto) = {
@@ -157,6 +179,10 @@ TANDEM_OP(kRandomIntegersInto) = {
     .inplace = true,
     .random = true,
     .attrs = attrs_of<IntegersAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          apply_to(a.op, {a.in(), a.sample(1)}, a.attr_ref, a.outputs);
+        },
 };
 
 // Ones with the probabilities that the second input holds, in the type of the third.
@@ -198,7 +224,17 @@ TANDEM_OP(kBernoulli) = {
       return g;
     },
     .inplace = true,
+    .checks_values = true,
     .random = true,
+    .batch =
+        [](const BatchArgs& a) {
+          // The numbers drawn have the shape of the last input, so that one must have the samples.
+          const int last = a.n_inputs - 1;
+          SmallVector<Tensor, 4> inputs{a.in(), aligned(a, 1, sample_dim(a, last))};
+          if (last > 1) inputs.push_back(Tensor());
+          inputs.back() = a.sample(last);
+          apply_to(a.op, inputs, {}, a.outputs);
+        },
 };
 
 TANDEM_OP(kMultinomial) = {
@@ -227,8 +263,16 @@ TANDEM_OP(kMultinomial) = {
           kernels::fill_multinomial(a.in(1), a.attrs<MultinomialAttrs>().replacement,
                                     seed_of(a.in()), counter_of(a.in()), a.out());
         },
+    .checks_values = true,
     .random = true,
     .attrs = attrs_of<MultinomialAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          Dims sizes = sample_sizes(a, 1);
+          const Tensor rows = a.sample(1).reshape({-1, sizes.back()});
+          sizes.back() = a.attrs<MultinomialAttrs>().samples;
+          a.outputs[0] = apply(a.op, {a.in(), rows}, a.attr_ref).view(batched_sizes(a, sizes));
+        },
 };
 
 // -- generators -------------------------------------------------------------------------------

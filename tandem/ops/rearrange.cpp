@@ -2,6 +2,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/index.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
 
@@ -36,6 +37,7 @@ TANDEM_OP(kFlip) = {
         [](const KernelArgs& a) { kernels::flip(a.in(), a.out(), a.attrs<FlipAttrs>().dims); },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().flip(a.attrs<FlipAttrs>().dims)}; },
     .attrs = attrs_of<FlipAttrs>,
+    .batch = batch_dims<FlipAttrs>,
 };
 
 TANDEM_OP(kRoll) = {
@@ -50,6 +52,7 @@ TANDEM_OP(kRoll) = {
       return {a.grad().roll(-r.shift, r.dim)};
     },
     .attrs = attrs_of<RollAttrs>,
+    .batch = batch_dim<RollAttrs>,
 };
 
 // What tril and triu are: one side of a diagonal kept.
@@ -72,6 +75,7 @@ TANDEM_OP(kTriangle) = {
     },
     .inplace = true,
     .attrs = attrs_of<TriangleAttrs>,
+    .batch = batch_leading,
 };
 
 Tensor Tensor::flip(IntArrayRef dims) const {

@@ -4,6 +4,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
 #include "tandem/ops/reduction_op.h"
@@ -116,6 +117,7 @@ TANDEM_OP(kSum) = {
     .kernel = reduce_kernel<kernels::ReduceFn::Sum>,
     .vjp = [](const VjpArgs& a) -> Grads { return {spread_grad(a)}; },
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::sum>,
 };
 
@@ -129,6 +131,7 @@ TANDEM_OP(kNansum) = {
       return {where(x.isnan(), 0, spread_grad(a))};
     },
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
 };
 
 TANDEM_OP(kMean) = {
@@ -151,6 +154,7 @@ TANDEM_OP(kMean) = {
       return {spread(a.grad() / static_cast<double>(n), a.input_type().sizes, r.dims, r.keepdim)};
     },
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::mean>,
 };
 
@@ -179,6 +183,7 @@ TANDEM_OP(kProd) = {
       return {spread_grad(a) * others};
     },
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::prod>,
 };
 
@@ -192,6 +197,7 @@ TANDEM_OP(kAny) = {
         },
     .kernel = reduce_kernel<kernels::ReduceFn::Any>,
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
 };
 
 TANDEM_OP(kAll) = {
@@ -203,6 +209,7 @@ TANDEM_OP(kAll) = {
         },
     .kernel = reduce_kernel<kernels::ReduceFn::All>,
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
 };
 
 TANDEM_OP(kCountNonzero) = {
@@ -214,6 +221,7 @@ TANDEM_OP(kCountNonzero) = {
         },
     .kernel = reduce_kernel<kernels::ReduceFn::CountNonzero>,
     .attrs = attrs_of<ReduceAttrs>,
+    .batch = batch_dims<ReduceAttrs>,
 };
 
 namespace {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
 
@@ -89,6 +90,14 @@ void arg_kernel(const KernelArgs& a) {
   kernels::arg_reduce(a.in(), r.dim, least, nullptr, &indices.array);
 }
 
+void batch_arg(const BatchArgs& a) {
+  const auto& r = a.attrs<ArgAttrs>();
+  if (r.dim >= 0) return batch_dim<ArgAttrs>(a);
+  const Dims sizes = sample_sizes(a);
+  apply_to(a.op, {a.in().reshape({a.size, numel_of(sizes)})}, ArgAttrs{1}, a.outputs);
+  if (r.keepdim) a.outputs[0] = a.outputs[0].view(batched_sizes(a, Dims(sizes.size(), 1)));
+}
+
 // The gradient goes to the element that was taken.
 Grads picked_vjp(const VjpArgs& a) {
   const auto& r = a.attrs<ArgAttrs>();
@@ -112,6 +121,7 @@ TANDEM_OP(kAmax) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
     .attrs = attrs_of<ExtremeAttrs>,
+    .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
 };
 TANDEM_OP(kAmin) = {
@@ -121,6 +131,7 @@ TANDEM_OP(kAmin) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
     .attrs = attrs_of<ExtremeAttrs>,
+    .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
 };
 // max and min of all elements: the same as amax and amin, but their errors name what was called.
@@ -131,6 +142,7 @@ TANDEM_OP(kMaxAll) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
     .attrs = attrs_of<ExtremeAttrs>,
+    .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
 };
 TANDEM_OP(kMinAll) = {
@@ -140,6 +152,7 @@ TANDEM_OP(kMinAll) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = shared_vjp,
     .attrs = attrs_of<ExtremeAttrs>,
+    .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
 };
 TANDEM_OP(kMaxDim) = {
@@ -150,6 +163,7 @@ TANDEM_OP(kMaxDim) = {
     .vjp = picked_vjp,
     .outputs = 2,
     .attrs = attrs_of<ArgAttrs>,
+    .batch = batch_arg,
 };
 TANDEM_OP(kMinDim) = {
     .name = "min_dim",
@@ -159,18 +173,21 @@ TANDEM_OP(kMinDim) = {
     .vjp = picked_vjp,
     .outputs = 2,
     .attrs = attrs_of<ArgAttrs>,
+    .batch = batch_arg,
 };
 TANDEM_OP(kArgmax) = {
     .name = "argmax",
     .infer = infer_arg,
     .kernel = arg_kernel<false>,
     .attrs = attrs_of<ArgAttrs>,
+    .batch = batch_arg,
 };
 TANDEM_OP(kArgmin) = {
     .name = "argmin",
     .infer = infer_arg,
     .kernel = arg_kernel<true>,
     .attrs = attrs_of<ArgAttrs>,
+    .batch = batch_arg,
 };
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "tandem/kernels/reduce.h"
 #include "tandem/kernels/reduce_softmax.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
 
@@ -92,6 +93,7 @@ TANDEM_OP(kVar) = {
     .saves = Saves::all(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {var_grad(a, a.grad())}; },
     .attrs = attrs_of<VarAttrs>,
+    .batch = batch_dims<VarAttrs>,
 };
 TANDEM_OP(kStd) = {
     .name = "std",
@@ -100,6 +102,7 @@ TANDEM_OP(kStd) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {std_grad(a, a.grad(), a.output())}; },
     .attrs = attrs_of<VarAttrs>,
+    .batch = batch_dims<VarAttrs>,
 };
 TANDEM_OP(kVarMean) = {
     .name = "var_mean",
@@ -114,6 +117,7 @@ TANDEM_OP(kVarMean) = {
     },
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
+    .batch = batch_dims<VarAttrs>,
 };
 TANDEM_OP(kStdMean) = {
     .name = "std_mean",
@@ -128,6 +132,7 @@ TANDEM_OP(kStdMean) = {
     },
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
+    .batch = batch_dims<VarAttrs>,
 };
 
 namespace {
@@ -178,6 +183,7 @@ TANDEM_OP(kNorm) = {
     .saves = Saves::all(Saves::in(0) | Saves::out(0)),
     .vjp = norm_vjp,
     .attrs = attrs_of<NormAttrs>,
+    .batch = batch_dims<NormAttrs>,
     .reduction = [](AttrRef attrs, int ndim) -> ReductionInfo {
       if (attrs.as<NormAttrs>().p != 2) return {ReductionInfo::Fn::none, 0};
       return reduction_info<NormAttrs, ReductionInfo::Fn::norm2>(attrs, ndim);
@@ -206,6 +212,7 @@ TANDEM_OP(kLogsumexp) = {
       return {g * (x - with_dims(a.output(), x.sizes(), r.dims, r.keepdim)).exp()};
     },
     .attrs = attrs_of<VarAttrs>,
+    .batch = batch_dims<VarAttrs>,
 };
 
 namespace {
@@ -236,6 +243,7 @@ TANDEM_OP(kSoftmax) = {
       return {gy - y * gy.sum(dim, true)};
     },
     .attrs = attrs_of<SoftmaxAttrs>,
+    .batch = batch_dim<SoftmaxAttrs>,
 };
 TANDEM_OP(kLogSoftmax) = {
     .name = "log_softmax",
@@ -247,6 +255,7 @@ TANDEM_OP(kLogSoftmax) = {
       return {a.grad() - a.output().exp() * a.grad().sum(dim, true)};
     },
     .attrs = attrs_of<SoftmaxAttrs>,
+    .batch = batch_dim<SoftmaxAttrs>,
 };
 
 // -- functions --------------------------------------------------------------------------------

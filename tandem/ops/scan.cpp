@@ -3,6 +3,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
 #include "tandem/kernels/scan.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/scan_detail.h"
 
@@ -78,6 +79,7 @@ TANDEM_OP(kShift) = {
       return {shifted(a.grad(), s.dim, -s.by, 0)};
     },
     .attrs = attrs_of<ShiftAttrs>,
+    .batch = batch_dim<ShiftAttrs>,
 };
 
 TANDEM_OP(kRecurrence) = {
@@ -102,6 +104,7 @@ TANDEM_OP(kRecurrence) = {
       return {a.needs(0) ? back * shifted(a.output(), s.dim, on, 0) : Tensor(), back};
     },
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 
 TANDEM_OP(kCumsum) = {
@@ -113,6 +116,7 @@ TANDEM_OP(kCumsum) = {
       return {s.reverse ? cumsum(a.grad(), s.dim) : reverse_cumsum(a.grad(), s.dim)};
     },
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 
 TANDEM_OP(kCumprod) = {
@@ -129,6 +133,7 @@ TANDEM_OP(kCumprod) = {
               recurrence(shifted(x, s.dim, -on, 0), a.grad().contiguous(), s.dim, !s.reverse)};
     },
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 
 TANDEM_OP(kLogcumsumexp) = {
@@ -149,6 +154,7 @@ TANDEM_OP(kLogcumsumexp) = {
       return {(a.input() - y).exp() * recurrence(step, a.grad(), dim, true)};
     },
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 
 namespace {
@@ -182,6 +188,7 @@ TANDEM_OP(kCummax) = {
     .vjp = extreme_vjp,
     .outputs = 2,
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 TANDEM_OP(kCummin) = {
     .name = "cummin",
@@ -191,6 +198,7 @@ TANDEM_OP(kCummin) = {
     .vjp = extreme_vjp,
     .outputs = 2,
     .attrs = attrs_of<ScanAttrs>,
+    .batch = batch_dim<ScanAttrs>,
 };
 
 Tensor shifted(const Tensor& x, int64_t dim, int64_t by, double value) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/kernels/sort.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
 
@@ -106,6 +107,7 @@ TANDEM_OP(kSort) = {
     .vjp = sorted_vjp,
     .outputs = 2,
     .attrs = attrs_of<SortAttrs>,
+    .batch = batch_dim<SortAttrs>,
 };
 TANDEM_OP(kTopk) = {
     .name = "topk",
@@ -115,6 +117,7 @@ TANDEM_OP(kTopk) = {
     .vjp = sorted_vjp,
     .outputs = 2,
     .attrs = attrs_of<SortAttrs>,
+    .batch = batch_dim<SortAttrs>,
 };
 TANDEM_OP(kKthvalue) = {
     .name = "kthvalue",
@@ -132,6 +135,7 @@ TANDEM_OP(kKthvalue) = {
     .vjp = ranked_vjp,
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
+    .batch = batch_dim<RankAttrs>,
 };
 TANDEM_OP(kMedian) = {
     .name = "median",
@@ -141,6 +145,7 @@ TANDEM_OP(kMedian) = {
     .vjp = ranked_vjp,
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
+    .batch = batch_dim<RankAttrs>,
 };
 TANDEM_OP(kNanmedian) = {
     .name = "nanmedian",
@@ -150,6 +155,7 @@ TANDEM_OP(kNanmedian) = {
     .vjp = ranked_vjp,
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
+    .batch = batch_dim<RankAttrs>,
 };
 TANDEM_OP(kMode) = {
     .name = "mode",
@@ -159,6 +165,7 @@ TANDEM_OP(kMode) = {
     .vjp = ranked_vjp,
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
+    .batch = batch_dim<RankAttrs>,
 };
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/sort.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
@@ -24,6 +25,17 @@ struct BincountAttrs {
   int64_t bins;
   TANDEM_FIELDS(bins)
 };
+
+void searchsorted_batch(const BatchArgs& a) {
+  const bool one_sequence = sample_dim(a) == 1;
+  if (one_sequence && !a.batched[0] && (a.n_inputs == 2 || !a.batched[2]))
+    return apply_to(a.op, {a.inputs, static_cast<size_t>(a.n_inputs)}, a.attr_ref, a.outputs);
+  SmallVector<Tensor, 4> inputs = samples(a);
+  const Dims sizes = sample_sizes(a, 1);
+  if (one_sequence) inputs[1] = inputs[1].reshape({a.size, numel_of(sizes)});
+  apply_to(a.op, inputs, a.attr_ref, a.outputs);
+  a.outputs[0] = a.outputs[0].view(batched_sizes(a, sizes));
+}
 
 }  // namespace
 
@@ -62,7 +74,9 @@ TANDEM_OP(kSearchsorted) = {
           kernels::search_sorted(a.in(0), a.in(1), a.attrs<SearchAttrs>().right,
                                  a.n_inputs == 3 ? &a.in(2) : nullptr, a.out());
         },
+    .checks_values = true,
     .attrs = attrs_of<SearchAttrs>,
+    .batch = searchsorted_batch,
 };
 
 TANDEM_OP(kHistc) = {
@@ -78,6 +92,7 @@ TANDEM_OP(kHistc) = {
           kernels::histogram(a.in(), h.low, h.high, a.out());
         },
     .attrs = attrs_of<HistogramAttrs>,
+    .batch = batch_loop,
 };
 
 TANDEM_OP(kBincount) = {
@@ -92,6 +107,16 @@ TANDEM_OP(kBincount) = {
           kernels::bincount(a.in(0), a.n_inputs == 2 ? &a.in(1) : nullptr, a.out());
         },
     .attrs = attrs_of<BincountAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          // Each sample counts in bins of its own.
+          const int64_t bins = a.attrs<BincountAttrs>().bins;
+          const Tensor first = arange(a.size, TensorOptions(kLong)).view({a.size, 1}) * bins;
+          SmallVector<Tensor, 4> inputs{(a.sample(0).to(kLong) + first).reshape({-1})};
+          if (a.n_inputs == 2) inputs.push_back(a.sample(1).reshape({-1}));
+          apply_to(a.op, inputs, BincountAttrs{a.size * bins}, a.outputs);
+          a.outputs[0] = a.outputs[0].view({a.size, bins});
+        },
 };
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool out_int32, bool right,

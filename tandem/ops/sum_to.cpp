@@ -1,5 +1,6 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/reduction_op.h"
 #include "tandem/ops/view.h"
@@ -41,6 +42,14 @@ TANDEM_OP(kSumTo) = {
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().expand(a.input_type().sizes)}; },
     .attrs = attrs_of<SumToAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const Dims& wanted = a.attrs<SumToAttrs>().sizes;
+          Dims sizes{a.size};
+          sizes.resize(static_cast<size_t>(1 + sample_dim(a)) - wanted.size(), 1);
+          sizes.append(wanted.begin(), wanted.end());
+          a.outputs[0] = a.in().sum_to_size(sizes).reshape(batched_sizes(a, wanted));
+        },
 };
 
 Tensor Tensor::sum_to_size(IntArrayRef size) const {

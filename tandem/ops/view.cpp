@@ -5,6 +5,8 @@
 #include "tandem/core/view_chain.h"
 #include "tandem/kernels/map.h"
 #include "tandem/kernels/sub_array.h"
+#include "tandem/ops/batch.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view_detail.h"
 #include "tandem/ops/view_op.h"
@@ -118,6 +120,12 @@ TANDEM_OP(kView) = {
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().reshape(a.input_type().sizes)}; },
     .attrs = attrs_of<ViewAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const Dims sizes =
+              complete_sizes("view", a.attrs<ViewAttrs>().sizes, numel_of(sample_sizes(a)));
+          a.outputs[0] = a.in().reshape(batched_sizes(a, sizes));
+        },
 };
 
 TANDEM_OP(kPermute) = {
@@ -138,6 +146,12 @@ TANDEM_OP(kPermute) = {
       return {a.grad().permute(back)};
     },
     .attrs = attrs_of<PermuteAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          Dims order{0};
+          for (int64_t d : a.attrs<PermuteAttrs>().dims) order.push_back(d + 1);
+          a.outputs[0] = a.in().permute(order);
+        },
 };
 
 TANDEM_OP(kExpand) = {
@@ -156,6 +170,12 @@ TANDEM_OP(kExpand) = {
         },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .attrs = attrs_of<ExpandAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const Dims& sizes = a.attrs<ExpandAttrs>().sizes;
+          a.outputs[0] =
+              aligned(a, 0, static_cast<int64_t>(sizes.size())).expand(batched_sizes(a, sizes));
+        },
 };
 
 TANDEM_OP(kSlice) = {
@@ -175,6 +195,7 @@ TANDEM_OP(kSlice) = {
         },
     .vjp = scatter_vjp,
     .attrs = attrs_of<SliceAttrs>,
+    .batch = batch_dim<SliceAttrs>,
 };
 
 TANDEM_OP(kSelect) = {
@@ -194,6 +215,7 @@ TANDEM_OP(kSelect) = {
         },
     .vjp = scatter_vjp,
     .attrs = attrs_of<SelectAttrs>,
+    .batch = batch_dim<SelectAttrs>,
 };
 
 namespace {
@@ -233,6 +255,28 @@ void view_scatter_kernel(const KernelArgs& a) {
   kernels::copy(detour, a.out());
 }
 
+// The part is found in each sample by the rules of the view ops that lead there.
+void view_scatter_batch(const BatchArgs& a) {
+  const auto& s = a.attrs<ViewScatterAttrs>();
+  Dims strides;
+  if (!s.strides.empty()) {
+    const Dims sizes = sample_sizes(a);
+    int64_t span = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * s.strides[d];
+    strides.push_back(span);
+    strides.append(s.strides.begin(), s.strides.end());
+  }
+  const Tensor result = detail::laid_out(a.sample(0).clone(), strides);
+  Tensor part = result;
+  constexpr bool kBatched = true;
+  for (const ViewStep* step : s.chain.steps()) {
+    const Tensor whole = part;
+    apply_batched(*step->op, {whole}, &kBatched, a.size, step->attrs.ref(), &part);
+  }
+  part.copy_(aligned(a, 1, part.dim() - 1));
+  a.outputs[0] = result;
+}
+
 }  // namespace
 
 TANDEM_OP(kViewScatter) = {
@@ -252,6 +296,7 @@ TANDEM_OP(kViewScatter) = {
       return grads;
     },
     .attrs = attrs_of<ViewScatterAttrs>,
+    .batch = view_scatter_batch,
 };
 
 // -- public functions

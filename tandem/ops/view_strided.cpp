@@ -3,6 +3,7 @@
 #include "tandem/core/view_chain.h"
 #include "tandem/kernels/map.h"
 #include "tandem/kernels/sub_array.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
@@ -73,6 +74,26 @@ Grads as_strided_vjp(const VjpArgs& a) {
     grad = grad / counts.as_strided(in_sizes, s.in_strides, -first);
   }
   return {grad};
+}
+
+// Each sample lies in a run of memory of its own, as the input did.
+void as_strided_batch(const BatchArgs& a) {
+  const auto& s = a.attrs<AsStridedAttrs>();
+  const Dims in_sizes = sample_sizes(a);
+  const int64_t span = span_of(in_sizes, s.in_strides);
+  TANDEM_CHECK(s.offset >= 0 && s.offset + span_of(s.sizes, s.strides) <= span &&
+                   overlapping_dim(in_sizes, s.in_strides) < 0,
+               "vmap: as_strided of sizes ", s.sizes, ", strides ", s.strides, " and offset ",
+               s.offset, " shows memory beyond a sample of shape ", in_sizes, " with strides ",
+               s.in_strides);
+  const auto after = [&](IntArrayRef strides) {
+    Dims all{span};
+    all.append(strides.begin(), strides.end());
+    return all;
+  };
+  const Tensor memory = detail::laid_out(a.in(), after(s.in_strides));
+  a.outputs[0] = memory.as_strided(batched_sizes(a, s.sizes), after(s.strides),
+                                   memory.storage_offset() + s.offset);
 }
 
 // dst += src, element by element; no element of dst may be met twice.
@@ -167,6 +188,7 @@ TANDEM_OP(kAsStrided) = {
         },
     .vjp = as_strided_vjp,
     .attrs = attrs_of<AsStridedAttrs>,
+    .batch = as_strided_batch,
 };
 
 TANDEM_OP(kStridedSum) = {
@@ -193,6 +215,14 @@ TANDEM_OP(kStridedSum) = {
       return {g.as_strided(s.sizes, s.strides, g.storage_offset() + s.offset)};
     },
     .attrs = attrs_of<StridedSumAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const auto& s = a.attrs<StridedSumAttrs>();
+          Dims strides{s.length};
+          strides.append(s.strides.begin(), s.strides.end());
+          a.outputs[0] =
+              strided_sum(a.in(), a.size * s.length, strides, s.offset).view({a.size, s.length});
+        },
 };
 
 TANDEM_OP(kUnfold) = {
@@ -219,6 +249,12 @@ TANDEM_OP(kUnfold) = {
                     UnfoldBackwardAttrs{a.input_type().sizes, u.dim, u.size, u.step})};
     },
     .attrs = attrs_of<UnfoldAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const auto& u = a.attrs<UnfoldAttrs>();
+          a.outputs[0] = sample_dim(a) == 0 ? a.in().unsqueeze(1).narrow(1, 0, u.size)
+                                            : a.in().unfold(u.dim + 1, u.size, u.step);
+        },
 };
 
 TANDEM_OP(kUnfoldBackward) = {
@@ -234,6 +270,17 @@ TANDEM_OP(kUnfoldBackward) = {
       return {a.grad().unfold(u.dim, u.size, u.step)};
     },
     .attrs = attrs_of<UnfoldBackwardAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const auto& u = a.attrs<UnfoldBackwardAttrs>();
+          if (u.sizes.empty()) {
+            a.outputs[0] = a.in().sum(1);
+            return;
+          }
+          apply_to(a.op, {a.in()},
+                   UnfoldBackwardAttrs{batched_sizes(a, u.sizes), u.dim + 1, u.size, u.step},
+                   a.outputs);
+        },
 };
 
 TANDEM_OP(kDiagonal) = {
@@ -262,6 +309,11 @@ TANDEM_OP(kDiagonal) = {
         },
     .vjp = detail::scatter_vjp,
     .attrs = attrs_of<DiagonalAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const auto& g = a.attrs<DiagonalAttrs>();
+          a.outputs[0] = a.in().diagonal(g.offset, g.dim1 + 1, g.dim2 + 1);
+        },
 };
 
 // The same bytes read as another dtype. Bits have no gradient.
@@ -302,6 +354,10 @@ TANDEM_OP(kViewDtype) = {
           }
         },
     .attrs = attrs_of<ViewDtypeAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          a.outputs[0] = a.in().contiguous().view(a.attrs<ViewDtypeAttrs>().dtype);
+        },
 };
 
 // -- public functions
