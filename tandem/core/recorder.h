@@ -37,7 +37,7 @@ class Recorder {
   Tensor placeholder(const TensorType& type, std::string name = {});
 
   /// A node of the op on the values that the tensors have now.
-  Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs);
+  virtual Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs);
 
   /// Someone wants to see values: a recorder that can gives them, others throw. `call` is the
   /// function that looks ("item").

@@ -81,7 +81,7 @@ void batch_along(const BatchArgs& a, AttrRef moved) {
     for (Tensor& x : inputs) x = x.unsqueeze(1);
   apply_to(a.op, inputs, moved, a.outputs);
   if (!scalars) return;
-  for (int k = 0; k < a.op.outputs; ++k)
+  for (int k = 0; k < a.op.n_outputs(a.attr_ref); ++k)
     if (a.outputs[k].dim() == 2) a.outputs[k] = a.outputs[k].squeeze(1);
 }
 
@@ -121,8 +121,8 @@ void batch_loop(const BatchArgs& a) {
     std::lock_guard lock(g_mutex);
     fallbacks().insert(a.op.name);
   }
-  std::vector<std::vector<Tensor>> parts(static_cast<size_t>(a.op.outputs));
-  std::vector<Tensor> one(static_cast<size_t>(a.op.outputs));
+  std::vector<std::vector<Tensor>> parts(static_cast<size_t>(a.op.n_outputs(a.attr_ref)));
+  std::vector<Tensor> one(static_cast<size_t>(a.op.n_outputs(a.attr_ref)));
   for (int64_t k = 0; k < std::max<int64_t>(1, a.size); ++k) {
     apply_one(a, k, one.data());
     for (size_t o = 0; o < one.size(); ++o) parts[o].push_back(std::move(one[o]));

@@ -2,8 +2,8 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
-#include "tandem/ops/copy_op.h"
 #include "tandem/ops/batch_detail.h"
+#include "tandem/ops/copy_op.h"
 #include "tandem/ops/creation.h"
 
 namespace tandem {

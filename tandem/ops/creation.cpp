@@ -2,8 +2,8 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
-#include "tandem/ops/creation_op.h"
 #include "tandem/ops/batch_detail.h"
+#include "tandem/ops/creation_op.h"
 
 namespace tandem {
 namespace {
