@@ -22,6 +22,8 @@
 #include "tandem/compile/lazy.h"
 #include "tandem/compile/session.h"
 #include "tandem/compile/trace.h"
+#include "tandem/compile/transforms.h"
+#include "tandem/compile/vmap.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
 #include "tandem/ops/ops.h"

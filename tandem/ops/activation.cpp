@@ -53,6 +53,7 @@ TANDEM_OP(kLeakyReluBackward) = {
     },
     .map = MapFn::leaky_relu_backward,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLeakyRelu) = {
@@ -65,6 +66,7 @@ TANDEM_OP(kLeakyRelu) = {
     },
     .map = MapFn::leaky_relu,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kElu) = {
@@ -79,6 +81,7 @@ TANDEM_OP(kElu) = {
     },
     .map = MapFn::elu,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSoftplus) = {
@@ -92,6 +95,7 @@ TANDEM_OP(kSoftplus) = {
     },
     .map = MapFn::softplus,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSilu) = {
@@ -101,6 +105,7 @@ TANDEM_OP(kSilu) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {silu_grad(a.grad(), a.input())}; },
     .map = MapFn::silu,
+    .inputs = 1,
 };
 
 TANDEM_OP(kMish) = {
@@ -110,6 +115,7 @@ TANDEM_OP(kMish) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {mish_grad(a.grad(), a.input())}; },
     .map = MapFn::mish,
+    .inputs = 1,
 };
 
 TANDEM_OP(kGelu) = {
@@ -119,6 +125,7 @@ TANDEM_OP(kGelu) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {gelu_grad(a.grad(), a.input())}; },
     .map = MapFn::gelu,
+    .inputs = 1,
 };
 
 TANDEM_OP(kGeluTanh) = {
@@ -128,6 +135,7 @@ TANDEM_OP(kGeluTanh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {gelu_tanh_grad(a.grad(), a.input())}; },
     .map = MapFn::gelu_tanh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLogSigmoid) = {
@@ -137,6 +145,7 @@ TANDEM_OP(kLogSigmoid) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (-a.input()).sigmoid()}; },
     .map = MapFn::log_sigmoid,
+    .inputs = 1,
 };
 
 TANDEM_OP(kHardsigmoid) = {
@@ -148,6 +157,7 @@ TANDEM_OP(kHardsigmoid) = {
       return {where((a.input() > -3) & (a.input() < 3), a.grad() / 6, 0)};
     },
     .map = MapFn::hardsigmoid,
+    .inputs = 1,
 };
 
 TANDEM_OP(kHardswish) = {
@@ -160,6 +170,7 @@ TANDEM_OP(kHardswish) = {
                     where(a.input() < 3, a.grad() * (a.input() / 3 + 0.5), a.grad()))};
     },
     .map = MapFn::hardswish,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSoftsign) = {
@@ -169,6 +180,7 @@ TANDEM_OP(kSoftsign) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input().abs() + 1).square()}; },
     .map = MapFn::softsign,
+    .inputs = 1,
 };
 
 TANDEM_OP(kTanhshrink) = {
@@ -178,6 +190,7 @@ TANDEM_OP(kTanhshrink) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().tanh().square()}; },
     .map = MapFn::tanhshrink,
+    .inputs = 1,
 };
 
 TANDEM_OP(kHardshrink) = {
@@ -190,6 +203,7 @@ TANDEM_OP(kHardshrink) = {
     },
     .map = MapFn::hardshrink,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSoftshrink) = {
@@ -202,6 +216,7 @@ TANDEM_OP(kSoftshrink) = {
     },
     .map = MapFn::softshrink,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kThreshold) = {
@@ -214,6 +229,7 @@ TANDEM_OP(kThreshold) = {
     },
     .map = MapFn::threshold,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 // Clamps, but unlike clamp's its gradient is 0 at the bounds.
@@ -234,6 +250,7 @@ TANDEM_OP(kHardtanh) = {
     },
     .map = MapFn::clamp,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 Tensor leaky_relu(const Tensor& x, const Scalar& slope) {

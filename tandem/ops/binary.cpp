@@ -15,6 +15,7 @@ TANDEM_OP(kAdd) = {
     },
     .map = MapFn::add,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 2,
 };
 
 TANDEM_OP(kSub) = {
@@ -34,6 +35,7 @@ TANDEM_OP(kSub) = {
     },
     .map = MapFn::sub,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 2,
 };
 
 TANDEM_OP(kMul) = {
@@ -46,6 +48,7 @@ TANDEM_OP(kMul) = {
               a.needs(1) ? a.grad() * a.input(0) : Tensor()};
     },
     .map = MapFn::mul,
+    .inputs = 2,
 };
 
 TANDEM_OP(kDiv) = {
@@ -59,6 +62,7 @@ TANDEM_OP(kDiv) = {
               a.needs(1) ? -a.grad() * (a.input(0) / a.input(1) / a.input(1)) : Tensor()};
     },
     .map = MapFn::div,
+    .inputs = 2,
 };
 
 TANDEM_OP(kNeg) = {
@@ -75,6 +79,7 @@ TANDEM_OP(kNeg) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad()}; },
     .map = MapFn::neg,
+    .inputs = 1,
 };
 
 Tensor add(const Tensor& x, const Tensor& y, const Scalar& alpha) {

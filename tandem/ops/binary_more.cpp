@@ -57,6 +57,7 @@ TANDEM_OP(kPow) = {
     .saves = Saves::each(Saves::in(0) | Saves::in(1), Saves::in(0) | Saves::in(1) | Saves::out(0)),
     .vjp = pow_vjp,
     .map = MapFn::pow,
+    .inputs = 2,
 };
 
 TANDEM_OP(kMaximum) = {
@@ -68,6 +69,7 @@ TANDEM_OP(kMaximum) = {
       return share(a, a.input(0) > a.input(1), a.input(0) < a.input(1));
     },
     .map = MapFn::maximum,
+    .inputs = 2,
 };
 
 TANDEM_OP(kMinimum) = {
@@ -79,6 +81,7 @@ TANDEM_OP(kMinimum) = {
       return share(a, a.input(0) < a.input(1), a.input(0) > a.input(1));
     },
     .map = MapFn::minimum,
+    .inputs = 2,
 };
 
 TANDEM_OP(kFmax) = {
@@ -90,6 +93,7 @@ TANDEM_OP(kFmax) = {
       return pick(a, (a.input(0) >= a.input(1)) | a.input(1).isnan());
     },
     .map = MapFn::fmax,
+    .inputs = 2,
 };
 
 TANDEM_OP(kFmin) = {
@@ -101,6 +105,7 @@ TANDEM_OP(kFmin) = {
       return pick(a, (a.input(0) <= a.input(1)) | a.input(1).isnan());
     },
     .map = MapFn::fmin,
+    .inputs = 2,
 };
 
 TANDEM_OP(kAtan2) = {
@@ -110,6 +115,7 @@ TANDEM_OP(kAtan2) = {
     .saves = Saves::all(Saves::in(0) | Saves::in(1)),
     .vjp = atan2_vjp,
     .map = MapFn::atan2,
+    .inputs = 2,
 };
 
 TANDEM_OP(kHypot) = {
@@ -122,6 +128,7 @@ TANDEM_OP(kHypot) = {
                    a.needs(1) ? a.grad() * (a.input(1) / a.output()) : Tensor()};
     },
     .map = MapFn::hypot,
+    .inputs = 2,
 };
 
 TANDEM_OP(kRemainder) = {
@@ -134,6 +141,7 @@ TANDEM_OP(kRemainder) = {
                    a.needs(1) ? -a.grad() * a.input(0).div(a.input(1), "floor") : Tensor()};
     },
     .map = MapFn::remainder,
+    .inputs = 2,
 };
 
 TANDEM_OP(kFmod) = {
@@ -146,6 +154,7 @@ TANDEM_OP(kFmod) = {
                    a.needs(1) ? -a.grad() * a.input(0).div(a.input(1), "trunc") : Tensor()};
     },
     .map = MapFn::fmod,
+    .inputs = 2,
 };
 
 TANDEM_OP(kFloorDivide) = {
@@ -156,6 +165,7 @@ TANDEM_OP(kFloorDivide) = {
       return Grads{zeros_like(a.grad()), zeros_like(a.grad())};
     },
     .map = MapFn::floor_divide,
+    .inputs = 2,
 };
 
 TANDEM_OP(kTruncDivide) = {
@@ -166,6 +176,7 @@ TANDEM_OP(kTruncDivide) = {
       return Grads{zeros_like(a.grad()), zeros_like(a.grad())};
     },
     .map = MapFn::trunc_divide,
+    .inputs = 2,
 };
 
 TANDEM_OP(kCopysign) = {
@@ -180,6 +191,7 @@ TANDEM_OP(kCopysign) = {
                    zeros_like(a.grad())};
     },
     .map = MapFn::copysign,
+    .inputs = 2,
 };
 
 TANDEM_OP(kXlogy) = {
@@ -194,6 +206,7 @@ TANDEM_OP(kXlogy) = {
                    a.needs(1) ? a.grad() * a.input(0) / a.input(1) : Tensor()};
     },
     .map = MapFn::xlogy,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogaddexp) = {
@@ -206,6 +219,7 @@ TANDEM_OP(kLogaddexp) = {
                    a.needs(1) ? a.grad() * (a.input(1) - a.output()).exp() : Tensor()};
     },
     .map = MapFn::logaddexp,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogaddexp2) = {
@@ -218,6 +232,7 @@ TANDEM_OP(kLogaddexp2) = {
                    a.needs(1) ? a.grad() * (a.input(1) - a.output()).exp2() : Tensor()};
     },
     .map = MapFn::logaddexp2,
+    .inputs = 2,
 };
 
 TANDEM_OP(kNextafter) = {
@@ -231,6 +246,7 @@ TANDEM_OP(kNextafter) = {
         },
     .kernel = map_kernel,
     .map = MapFn::nextafter,
+    .inputs = 2,
 };
 
 TANDEM_OP(kHeaviside) = {
@@ -246,6 +262,7 @@ TANDEM_OP(kHeaviside) = {
         },
     .kernel = map_kernel,
     .map = MapFn::heaviside,
+    .inputs = 2,
 };
 
 TANDEM_OP(kGcd) = {
@@ -253,6 +270,7 @@ TANDEM_OP(kGcd) = {
     .infer = infer_map_whole,
     .kernel = map_kernel,
     .map = MapFn::gcd,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLcm) = {
@@ -260,6 +278,7 @@ TANDEM_OP(kLcm) = {
     .infer = infer_map_whole,
     .kernel = map_kernel,
     .map = MapFn::lcm,
+    .inputs = 2,
 };
 
 #define TANDEM_BINARY(name, op)                                               \

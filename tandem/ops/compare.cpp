@@ -35,6 +35,7 @@ TANDEM_OP(kEq) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::eq,
+    .inputs = 2,
 };
 
 TANDEM_OP(kNe) = {
@@ -42,6 +43,7 @@ TANDEM_OP(kNe) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::ne,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLt) = {
@@ -49,6 +51,7 @@ TANDEM_OP(kLt) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::lt,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLe) = {
@@ -56,6 +59,7 @@ TANDEM_OP(kLe) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::le,
+    .inputs = 2,
 };
 
 TANDEM_OP(kGt) = {
@@ -63,6 +67,7 @@ TANDEM_OP(kGt) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::gt,
+    .inputs = 2,
 };
 
 TANDEM_OP(kGe) = {
@@ -70,6 +75,7 @@ TANDEM_OP(kGe) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::ge,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogicalAnd) = {
@@ -77,6 +83,7 @@ TANDEM_OP(kLogicalAnd) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::logical_and,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogicalOr) = {
@@ -84,6 +91,7 @@ TANDEM_OP(kLogicalOr) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::logical_or,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogicalXor) = {
@@ -91,6 +99,7 @@ TANDEM_OP(kLogicalXor) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::logical_xor,
+    .inputs = 2,
 };
 
 TANDEM_OP(kLogicalNot) = {
@@ -98,6 +107,7 @@ TANDEM_OP(kLogicalNot) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::logical_not,
+    .inputs = 1,
 };
 
 TANDEM_OP(kIsnan) = {
@@ -105,6 +115,7 @@ TANDEM_OP(kIsnan) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::isnan,
+    .inputs = 1,
 };
 
 TANDEM_OP(kIsinf) = {
@@ -112,6 +123,7 @@ TANDEM_OP(kIsinf) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::isinf,
+    .inputs = 1,
 };
 
 TANDEM_OP(kIsfinite) = {
@@ -119,6 +131,7 @@ TANDEM_OP(kIsfinite) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::isfinite,
+    .inputs = 1,
 };
 
 TANDEM_OP(kIsposinf) = {
@@ -126,6 +139,7 @@ TANDEM_OP(kIsposinf) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::isposinf,
+    .inputs = 1,
 };
 
 TANDEM_OP(kIsneginf) = {
@@ -133,6 +147,7 @@ TANDEM_OP(kIsneginf) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::isneginf,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSignbit) = {
@@ -140,6 +155,7 @@ TANDEM_OP(kSignbit) = {
     .infer = infer_map_truth,
     .kernel = map_kernel,
     .map = MapFn::signbit,
+    .inputs = 1,
 };
 
 TANDEM_OP(kBitwiseAnd) = {
@@ -147,6 +163,7 @@ TANDEM_OP(kBitwiseAnd) = {
     .infer = infer_bits,
     .kernel = map_kernel,
     .map = MapFn::bitwise_and,
+    .inputs = 2,
 };
 
 TANDEM_OP(kBitwiseOr) = {
@@ -154,6 +171,7 @@ TANDEM_OP(kBitwiseOr) = {
     .infer = infer_bits,
     .kernel = map_kernel,
     .map = MapFn::bitwise_or,
+    .inputs = 2,
 };
 
 TANDEM_OP(kBitwiseXor) = {
@@ -161,6 +179,7 @@ TANDEM_OP(kBitwiseXor) = {
     .infer = infer_bits,
     .kernel = map_kernel,
     .map = MapFn::bitwise_xor,
+    .inputs = 2,
 };
 
 TANDEM_OP(kBitwiseNot) = {
@@ -168,6 +187,7 @@ TANDEM_OP(kBitwiseNot) = {
     .infer = infer_bits,
     .kernel = map_kernel,
     .map = MapFn::bitwise_not,
+    .inputs = 1,
 };
 
 TANDEM_OP(kBitwiseLeftShift) = {
@@ -175,6 +195,7 @@ TANDEM_OP(kBitwiseLeftShift) = {
     .infer = infer_shift,
     .kernel = map_kernel,
     .map = MapFn::shift_left,
+    .inputs = 2,
 };
 
 TANDEM_OP(kBitwiseRightShift) = {
@@ -182,6 +203,7 @@ TANDEM_OP(kBitwiseRightShift) = {
     .infer = infer_shift,
     .kernel = map_kernel,
     .map = MapFn::shift_right,
+    .inputs = 2,
 };
 
 #define TANDEM_COMPARE(name, op)                                                                  \

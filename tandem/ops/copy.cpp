@@ -40,6 +40,7 @@ TANDEM_OP(kCopy) = {
     .inplace = true,
     .attrs = attrs_of<CopyAttrs>,
     .batch = copy_batch,
+    .inputs = 1,
 };
 
 // What copy_ leaves behind: the second input in the type of the first.
@@ -53,6 +54,7 @@ TANDEM_OP(kCopyInto) = {
     .inplace = true,
     .attrs = attrs_of<CopyAttrs>,
     .batch = copy_batch,
+    .inputs = 2,
 };
 
 Tensor Tensor::clone(std::optional<MemoryFormat>) const {

@@ -43,6 +43,7 @@ TANDEM_OP(kFull) = {
         },
     .kernel = [](const KernelArgs& a) { fill_array(a.out(), a.attrs<FullAttrs>().value); },
     .attrs = attrs_of<FullAttrs>,
+    .inputs = 0,
 };
 
 // The type of its input with one value everywhere: what fill_ and zero_ leave behind.
@@ -58,6 +59,7 @@ TANDEM_OP(kFill) = {
     .inplace = true,
     .attrs = attrs_of<FillAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 Tensor empty(IntArrayRef size, const TensorOptions& o, std::optional<MemoryFormat> f) {

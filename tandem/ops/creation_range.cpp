@@ -100,6 +100,7 @@ TANDEM_OP(kSequence) = {
         },
     .kernel = sequence_kernel,
     .attrs = attrs_of<SequenceAttrs>,
+    .inputs = 0,
 };
 
 TANDEM_OP(kEye) = {
@@ -121,6 +122,7 @@ TANDEM_OP(kEye) = {
           if (n > 0) kernels::fill(diagonal, int64_t{1});
         },
     .attrs = attrs_of<EyeAttrs>,
+    .inputs = 0,
 };
 
 TANDEM_OP(kTriangleIndices) = {
@@ -150,6 +152,7 @@ TANDEM_OP(kTriangleIndices) = {
           kernels::convert(kLong, both.data(), a.out().dtype, a.out().data, 2 * n);
         },
     .attrs = attrs_of<TriangleAttrs>,
+    .inputs = 0,
 };
 
 namespace {

@@ -38,6 +38,7 @@ TANDEM_OP(kMatrixExp) = {
       return {matrix_exp(cat({top, bottom}, -2)).narrow(-2, 0, n).narrow(-1, n, n)};
     },
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 Tensor matrix_exp(const Tensor& a) { return apply(kMatrixExp, {a}); }

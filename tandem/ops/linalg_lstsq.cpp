@@ -83,6 +83,7 @@ TANDEM_OP(kLinalgPinv) = {
     .checks_values = true,
     .attrs = attrs_of<CutoffAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgLstsq) = {
@@ -127,6 +128,7 @@ TANDEM_OP(kLinalgLstsq) = {
     .checks_values = true,
     .attrs = attrs_of<LstsqAttrs>,
     .batch = batch_leading,
+    .inputs = 2,
 };
 
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol,

@@ -86,6 +86,7 @@ TANDEM_OP(kLuFactor) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.has_grad(0) ? lu_grad(a) : Tensor()}; },
     .outputs = 2,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kPermutationMatrix) = {
@@ -104,6 +105,7 @@ TANDEM_OP(kPermutationMatrix) = {
     .checks_values = true,
     .attrs = attrs_of<PermutationAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 namespace {

@@ -53,6 +53,7 @@ TANDEM_OP(kLinalgInv) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {inverse_grad(a.grad(), a.output())}; },
     .checks_values = true,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgInvEx) = {
@@ -65,6 +66,7 @@ TANDEM_OP(kLinalgInvEx) = {
     },
     .outputs = 2,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 Tensor linalg_inv(const Tensor& a) { return apply(kLinalgInv, {a}); }
@@ -108,6 +110,7 @@ TANDEM_OP(kLinalgSolve) = {
     },
     .checks_values = true,
     .batch = batch_leading,
+    .inputs = 2,
 };
 
 namespace {
@@ -170,6 +173,7 @@ TANDEM_OP(kAdjugate) = {
     },
     .checks_values = true,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgDet) = {
@@ -181,6 +185,7 @@ TANDEM_OP(kLinalgDet) = {
       return {over_matrix(a.grad()) * adjugate(a.input()).mT()};
     },
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgSlogdet) = {
@@ -198,6 +203,7 @@ TANDEM_OP(kLinalgSlogdet) = {
     },
     .outputs = 2,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 Tensor adjugate(const Tensor& a) { return apply(kAdjugate, {a}); }

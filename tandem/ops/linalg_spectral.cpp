@@ -99,6 +99,7 @@ TANDEM_OP(kLinalgQr) = {
     .outputs = 2,
     .attrs = attrs_of<FactorAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
@@ -175,6 +176,7 @@ TANDEM_OP(kLinalgSvd) = {
     .checks_values = true,
     .attrs = attrs_of<FactorAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgSvdvals) = {
@@ -197,6 +199,7 @@ TANDEM_OP(kLinalgSvdvals) = {
     },
     .checks_values = true,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& a, bool full_matrices,
@@ -257,6 +260,7 @@ TANDEM_OP(kLinalgEigh) = {
     .checks_values = true,
     .attrs = attrs_of<EighAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgEigvalsh) = {
@@ -280,6 +284,7 @@ TANDEM_OP(kLinalgEigvalsh) = {
     .checks_values = true,
     .attrs = attrs_of<EighAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 namespace {

@@ -61,6 +61,7 @@ TANDEM_OP(kLinalgCholesky) = {
     .checks_values = true,
     .attrs = attrs_of<CholeskyAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLinalgCholeskyEx) = {
@@ -80,6 +81,7 @@ TANDEM_OP(kLinalgCholeskyEx) = {
     .outputs = 2,
     .attrs = attrs_of<CholeskyAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSolveTriangular) = {
@@ -117,6 +119,7 @@ TANDEM_OP(kSolveTriangular) = {
     },
     .attrs = attrs_of<TriangularAttrs>,
     .batch = batch_leading,
+    .inputs = 2,
 };
 
 Tensor linalg_cholesky(const Tensor& a, bool upper) {

@@ -144,6 +144,7 @@ TANDEM_OP(kMm) = {
     .vjp = matmul_vjp<mm_form>,
     .attrs = attrs_of<MatmulAttrs>,
     .batch = mm_batch,
+    .inputs = 2,
 };
 
 TANDEM_OP(kBmm) = {
@@ -154,6 +155,7 @@ TANDEM_OP(kBmm) = {
     .vjp = matmul_vjp<bmm_form>,
     .attrs = attrs_of<MatmulAttrs>,
     .batch = bmm_batch,
+    .inputs = 2,
 };
 
 TANDEM_OP(kAddmm) = {
@@ -173,6 +175,7 @@ TANDEM_OP(kAddmm) = {
     },
     .attrs = attrs_of<AddmmAttrs>,
     .batch = addmm_batch,
+    .inputs = 3,
 };
 
 TANDEM_OP(kDot) = {
@@ -185,6 +188,7 @@ TANDEM_OP(kDot) = {
               a.needs(1) ? a.grad() * a.input(0) : Tensor()};
     },
     .batch = dot_batch,
+    .inputs = 2,
 };
 
 Tensor mm_form(const Tensor& x, const Tensor& y, bool tx, bool ty) {

@@ -38,6 +38,7 @@ TANDEM_OP(kFlip) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().flip(a.attrs<FlipAttrs>().dims)}; },
     .attrs = attrs_of<FlipAttrs>,
     .batch = batch_dims<FlipAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kRoll) = {
@@ -53,6 +54,7 @@ TANDEM_OP(kRoll) = {
     },
     .attrs = attrs_of<RollAttrs>,
     .batch = batch_dim<RollAttrs>,
+    .inputs = 1,
 };
 
 // What tril and triu are: one side of a diagonal kept.
@@ -76,6 +78,7 @@ TANDEM_OP(kTriangle) = {
     .inplace = true,
     .attrs = attrs_of<TriangleAttrs>,
     .batch = batch_leading,
+    .inputs = 1,
 };
 
 Tensor Tensor::flip(IntArrayRef dims) const {

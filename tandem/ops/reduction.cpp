@@ -119,6 +119,7 @@ TANDEM_OP(kSum) = {
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::sum>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kNansum) = {
@@ -132,6 +133,7 @@ TANDEM_OP(kNansum) = {
     },
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kMean) = {
@@ -156,6 +158,7 @@ TANDEM_OP(kMean) = {
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::mean>,
+    .inputs = 1,
 };
 
 namespace {
@@ -185,6 +188,7 @@ TANDEM_OP(kProd) = {
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
     .reduction = reduction_info<ReduceAttrs, ReductionInfo::Fn::prod>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAny) = {
@@ -198,6 +202,7 @@ TANDEM_OP(kAny) = {
     .kernel = reduce_kernel<kernels::ReduceFn::Any>,
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAll) = {
@@ -210,6 +215,7 @@ TANDEM_OP(kAll) = {
     .kernel = reduce_kernel<kernels::ReduceFn::All>,
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kCountNonzero) = {
@@ -222,6 +228,7 @@ TANDEM_OP(kCountNonzero) = {
     .kernel = reduce_kernel<kernels::ReduceFn::CountNonzero>,
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,
+    .inputs = 1,
 };
 
 namespace {

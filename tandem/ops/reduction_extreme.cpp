@@ -123,6 +123,7 @@ TANDEM_OP(kAmax) = {
     .attrs = attrs_of<ExtremeAttrs>,
     .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
+    .inputs = 1,
 };
 TANDEM_OP(kAmin) = {
     .name = "amin",
@@ -133,6 +134,7 @@ TANDEM_OP(kAmin) = {
     .attrs = attrs_of<ExtremeAttrs>,
     .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
+    .inputs = 1,
 };
 // max and min of all elements: the same as amax and amin, but their errors name what was called.
 TANDEM_OP(kMaxAll) = {
@@ -144,6 +146,7 @@ TANDEM_OP(kMaxAll) = {
     .attrs = attrs_of<ExtremeAttrs>,
     .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
+    .inputs = 1,
 };
 TANDEM_OP(kMinAll) = {
     .name = "min",
@@ -154,6 +157,7 @@ TANDEM_OP(kMinAll) = {
     .attrs = attrs_of<ExtremeAttrs>,
     .batch = batch_dims<ExtremeAttrs>,
     .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
+    .inputs = 1,
 };
 TANDEM_OP(kMaxDim) = {
     .name = "max_dim",
@@ -164,6 +168,7 @@ TANDEM_OP(kMaxDim) = {
     .outputs = 2,
     .attrs = attrs_of<ArgAttrs>,
     .batch = batch_arg,
+    .inputs = 1,
 };
 TANDEM_OP(kMinDim) = {
     .name = "min_dim",
@@ -174,6 +179,7 @@ TANDEM_OP(kMinDim) = {
     .outputs = 2,
     .attrs = attrs_of<ArgAttrs>,
     .batch = batch_arg,
+    .inputs = 1,
 };
 TANDEM_OP(kArgmax) = {
     .name = "argmax",
@@ -181,6 +187,7 @@ TANDEM_OP(kArgmax) = {
     .kernel = arg_kernel<false>,
     .attrs = attrs_of<ArgAttrs>,
     .batch = batch_arg,
+    .inputs = 1,
 };
 TANDEM_OP(kArgmin) = {
     .name = "argmin",
@@ -188,6 +195,7 @@ TANDEM_OP(kArgmin) = {
     .kernel = arg_kernel<true>,
     .attrs = attrs_of<ArgAttrs>,
     .batch = batch_arg,
+    .inputs = 1,
 };
 
 namespace {

@@ -94,6 +94,7 @@ TANDEM_OP(kVar) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {var_grad(a, a.grad())}; },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kStd) = {
     .name = "std",
@@ -103,6 +104,7 @@ TANDEM_OP(kStd) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {std_grad(a, a.grad(), a.output())}; },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kVarMean) = {
     .name = "var_mean",
@@ -118,6 +120,7 @@ TANDEM_OP(kVarMean) = {
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kStdMean) = {
     .name = "std_mean",
@@ -133,6 +136,7 @@ TANDEM_OP(kStdMean) = {
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .inputs = 1,
 };
 
 namespace {
@@ -188,6 +192,7 @@ TANDEM_OP(kNorm) = {
       if (attrs.as<NormAttrs>().p != 2) return {ReductionInfo::Fn::none, 0};
       return reduction_info<NormAttrs, ReductionInfo::Fn::norm2>(attrs, ndim);
     },
+    .inputs = 1,
 };
 
 TANDEM_OP(kLogsumexp) = {
@@ -213,6 +218,7 @@ TANDEM_OP(kLogsumexp) = {
     },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .inputs = 1,
 };
 
 namespace {
@@ -244,6 +250,7 @@ TANDEM_OP(kSoftmax) = {
     },
     .attrs = attrs_of<SoftmaxAttrs>,
     .batch = batch_dim<SoftmaxAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kLogSoftmax) = {
     .name = "log_softmax",
@@ -256,6 +263,7 @@ TANDEM_OP(kLogSoftmax) = {
     },
     .attrs = attrs_of<SoftmaxAttrs>,
     .batch = batch_dim<SoftmaxAttrs>,
+    .inputs = 1,
 };
 
 // -- functions --------------------------------------------------------------------------------

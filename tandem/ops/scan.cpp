@@ -80,6 +80,7 @@ TANDEM_OP(kShift) = {
     },
     .attrs = attrs_of<ShiftAttrs>,
     .batch = batch_dim<ShiftAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kRecurrence) = {
@@ -105,6 +106,7 @@ TANDEM_OP(kRecurrence) = {
     },
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 2,
 };
 
 TANDEM_OP(kCumsum) = {
@@ -117,6 +119,7 @@ TANDEM_OP(kCumsum) = {
     },
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kCumprod) = {
@@ -134,6 +137,7 @@ TANDEM_OP(kCumprod) = {
     },
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLogcumsumexp) = {
@@ -155,6 +159,7 @@ TANDEM_OP(kLogcumsumexp) = {
     },
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 1,
 };
 
 namespace {
@@ -189,6 +194,7 @@ TANDEM_OP(kCummax) = {
     .outputs = 2,
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kCummin) = {
     .name = "cummin",
@@ -199,6 +205,7 @@ TANDEM_OP(kCummin) = {
     .outputs = 2,
     .attrs = attrs_of<ScanAttrs>,
     .batch = batch_dim<ScanAttrs>,
+    .inputs = 1,
 };
 
 Tensor shifted(const Tensor& x, int64_t dim, int64_t by, double value) {

@@ -108,6 +108,7 @@ TANDEM_OP(kSort) = {
     .outputs = 2,
     .attrs = attrs_of<SortAttrs>,
     .batch = batch_dim<SortAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kTopk) = {
     .name = "topk",
@@ -118,6 +119,7 @@ TANDEM_OP(kTopk) = {
     .outputs = 2,
     .attrs = attrs_of<SortAttrs>,
     .batch = batch_dim<SortAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kKthvalue) = {
     .name = "kthvalue",
@@ -136,6 +138,7 @@ TANDEM_OP(kKthvalue) = {
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
     .batch = batch_dim<RankAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kMedian) = {
     .name = "median",
@@ -146,6 +149,7 @@ TANDEM_OP(kMedian) = {
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
     .batch = batch_dim<RankAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kNanmedian) = {
     .name = "nanmedian",
@@ -156,6 +160,7 @@ TANDEM_OP(kNanmedian) = {
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
     .batch = batch_dim<RankAttrs>,
+    .inputs = 1,
 };
 TANDEM_OP(kMode) = {
     .name = "mode",
@@ -166,6 +171,7 @@ TANDEM_OP(kMode) = {
     .outputs = 2,
     .attrs = attrs_of<RankAttrs>,
     .batch = batch_dim<RankAttrs>,
+    .inputs = 1,
 };
 
 namespace {

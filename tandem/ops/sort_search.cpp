@@ -93,6 +93,7 @@ TANDEM_OP(kHistc) = {
         },
     .attrs = attrs_of<HistogramAttrs>,
     .batch = batch_loop,
+    .inputs = 1,
 };
 
 TANDEM_OP(kBincount) = {

@@ -62,6 +62,7 @@ TANDEM_OP(kUnique) = {
     .dynamic = unique_outputs,
     .outputs = 3,
     .attrs = attrs_of<UniqueAttrs>,
+    .inputs = 1,
 };
 
 namespace {

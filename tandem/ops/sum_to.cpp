@@ -50,6 +50,7 @@ TANDEM_OP(kSumTo) = {
           sizes.append(wanted.begin(), wanted.end());
           a.outputs[0] = a.in().sum_to_size(sizes).reshape(batched_sizes(a, wanted));
         },
+    .inputs = 1,
 };
 
 Tensor Tensor::sum_to_size(IntArrayRef size) const {

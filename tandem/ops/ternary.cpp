@@ -39,6 +39,7 @@ TANDEM_OP(kWhere) = {
               a.needs(2) ? where(a.input(0), 0, a.grad()) : Tensor()};
     },
     .map = MapFn::where,
+    .inputs = 3,
 };
 
 Tensor where(const Tensor& c, const Tensor& x, const Tensor& y) { return apply(kWhere, {c, x, y}); }
@@ -102,6 +103,7 @@ TANDEM_OP(kClamp) = {
     },
     .map = MapFn::clamp,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kClampBetween) = {
@@ -118,6 +120,7 @@ TANDEM_OP(kClampBetween) = {
       return g;
     },
     .map = MapFn::clamp_between,
+    .inputs = 3,
 };
 
 Tensor clamp(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
@@ -191,6 +194,7 @@ TANDEM_OP(kAddcmul) = {
     },
     .map = MapFn::addcmul,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 3,
 };
 
 TANDEM_OP(kAddcdiv) = {
@@ -212,6 +216,7 @@ TANDEM_OP(kAddcdiv) = {
     },
     .map = MapFn::addcdiv,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 3,
 };
 
 TANDEM_OP(kLerp) = {
@@ -232,6 +237,7 @@ TANDEM_OP(kLerp) = {
               a.needs(2) ? a.grad() * (a.input(1) - a.input(0)) : Tensor()};
     },
     .map = MapFn::lerp,
+    .inputs = 3,
 };
 
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value) {

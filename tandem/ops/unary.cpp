@@ -28,6 +28,7 @@ TANDEM_OP(kTanhBackward) = {
               a.needs(1) ? a.grad() * a.input(0) * a.input(1) * -2 : Tensor()};
     },
     .map = MapFn::tanh_backward,
+    .inputs = 2,
 };
 
 TANDEM_OP(kSigmoidBackward) = {
@@ -40,6 +41,7 @@ TANDEM_OP(kSigmoidBackward) = {
               a.needs(1) ? a.grad() * a.input(0) * (1 - a.input(1) * 2) : Tensor()};
     },
     .map = MapFn::sigmoid_backward,
+    .inputs = 2,
 };
 
 // The gradient where the result exceeds the threshold, else nothing.
@@ -54,6 +56,7 @@ TANDEM_OP(kReluBackward) = {
     },
     .map = MapFn::relu_backward,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 2,
 };
 
 TANDEM_OP(kAbs) = {
@@ -63,6 +66,7 @@ TANDEM_OP(kAbs) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().sign()}; },
     .map = MapFn::abs,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSign) = {
@@ -71,6 +75,7 @@ TANDEM_OP(kSign) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::sign,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSquare) = {
@@ -84,6 +89,7 @@ TANDEM_OP(kSquare) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input() * 2}; },
     .map = MapFn::square,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSqrt) = {
@@ -93,6 +99,7 @@ TANDEM_OP(kSqrt) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.output() * 2)}; },
     .map = MapFn::sqrt,
+    .inputs = 1,
 };
 
 TANDEM_OP(kRsqrt) = {
@@ -102,6 +109,7 @@ TANDEM_OP(kRsqrt) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output().pow(3) * -0.5}; },
     .map = MapFn::rsqrt,
+    .inputs = 1,
 };
 
 TANDEM_OP(kReciprocal) = {
@@ -111,6 +119,7 @@ TANDEM_OP(kReciprocal) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * a.output() * a.output()}; },
     .map = MapFn::reciprocal,
+    .inputs = 1,
 };
 
 TANDEM_OP(kFloor) = {
@@ -119,6 +128,7 @@ TANDEM_OP(kFloor) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::floor,
+    .inputs = 1,
 };
 
 TANDEM_OP(kCeil) = {
@@ -127,6 +137,7 @@ TANDEM_OP(kCeil) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::ceil,
+    .inputs = 1,
 };
 
 TANDEM_OP(kRound) = {
@@ -135,6 +146,7 @@ TANDEM_OP(kRound) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::round,
+    .inputs = 1,
 };
 
 TANDEM_OP(kTrunc) = {
@@ -143,6 +155,7 @@ TANDEM_OP(kTrunc) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {zeros_like(a.grad())}; },
     .map = MapFn::trunc,
+    .inputs = 1,
 };
 
 TANDEM_OP(kFrac) = {
@@ -151,6 +164,7 @@ TANDEM_OP(kFrac) = {
     .kernel = map_kernel,
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
     .map = MapFn::frac,
+    .inputs = 1,
 };
 
 TANDEM_OP(kExp) = {
@@ -160,6 +174,7 @@ TANDEM_OP(kExp) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output()}; },
     .map = MapFn::exp,
+    .inputs = 1,
 };
 
 TANDEM_OP(kExp2) = {
@@ -169,6 +184,7 @@ TANDEM_OP(kExp2) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.output() * kLn2}; },
     .map = MapFn::exp2,
+    .inputs = 1,
 };
 
 TANDEM_OP(kExpm1) = {
@@ -178,6 +194,7 @@ TANDEM_OP(kExpm1) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.output() + 1)}; },
     .map = MapFn::expm1,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLog) = {
@@ -187,6 +204,7 @@ TANDEM_OP(kLog) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / a.input()}; },
     .map = MapFn::log,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLog2) = {
@@ -196,6 +214,7 @@ TANDEM_OP(kLog2) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() * kLn2)}; },
     .map = MapFn::log2,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLog10) = {
@@ -205,6 +224,7 @@ TANDEM_OP(kLog10) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() * kLn10)}; },
     .map = MapFn::log10,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLog1P) = {
@@ -214,6 +234,7 @@ TANDEM_OP(kLog1P) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input() + 1)}; },
     .map = MapFn::log1p,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSin) = {
@@ -223,6 +244,7 @@ TANDEM_OP(kSin) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().cos()}; },
     .map = MapFn::sin,
+    .inputs = 1,
 };
 
 TANDEM_OP(kCos) = {
@@ -232,6 +254,7 @@ TANDEM_OP(kCos) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * a.input().sin()}; },
     .map = MapFn::cos,
+    .inputs = 1,
 };
 
 TANDEM_OP(kTan) = {
@@ -241,6 +264,7 @@ TANDEM_OP(kTan) = {
     .saves = Saves::output(),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.output().square() + 1)}; },
     .map = MapFn::tan,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAsin) = {
@@ -250,6 +274,7 @@ TANDEM_OP(kAsin) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (1 - a.input().square()).rsqrt()}; },
     .map = MapFn::asin,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAcos) = {
@@ -259,6 +284,7 @@ TANDEM_OP(kAcos) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {-a.grad() * (1 - a.input().square()).rsqrt()}; },
     .map = MapFn::acos,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAtan) = {
@@ -268,6 +294,7 @@ TANDEM_OP(kAtan) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (a.input().square() + 1)}; },
     .map = MapFn::atan,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSinh) = {
@@ -277,6 +304,7 @@ TANDEM_OP(kSinh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().cosh()}; },
     .map = MapFn::sinh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kCosh) = {
@@ -286,6 +314,7 @@ TANDEM_OP(kCosh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().sinh()}; },
     .map = MapFn::cosh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kTanh) = {
@@ -297,6 +326,7 @@ TANDEM_OP(kTanh) = {
       return {apply(kTanhBackward, {a.grad(), a.output()})};
     },
     .map = MapFn::tanh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAsinh) = {
@@ -306,6 +336,7 @@ TANDEM_OP(kAsinh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.input().square() + 1).rsqrt()}; },
     .map = MapFn::asinh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAcosh) = {
@@ -315,6 +346,7 @@ TANDEM_OP(kAcosh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * (a.input().square() - 1).rsqrt()}; },
     .map = MapFn::acosh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kAtanh) = {
@@ -324,6 +356,7 @@ TANDEM_OP(kAtanh) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() / (1 - a.input().square())}; },
     .map = MapFn::atanh,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSigmoid) = {
@@ -335,6 +368,7 @@ TANDEM_OP(kSigmoid) = {
       return {apply(kSigmoidBackward, {a.grad(), a.output()})};
     },
     .map = MapFn::sigmoid,
+    .inputs = 1,
 };
 
 TANDEM_OP(kErf) = {
@@ -346,6 +380,7 @@ TANDEM_OP(kErf) = {
       return {a.grad() * (-a.input().square()).exp() * kTwoOverSqrtPi};
     },
     .map = MapFn::erf,
+    .inputs = 1,
 };
 
 TANDEM_OP(kErfc) = {
@@ -357,6 +392,7 @@ TANDEM_OP(kErfc) = {
       return {a.grad() * (-a.input().square()).exp() * -kTwoOverSqrtPi};
     },
     .map = MapFn::erfc,
+    .inputs = 1,
 };
 
 TANDEM_OP(kErfinv) = {
@@ -368,6 +404,7 @@ TANDEM_OP(kErfinv) = {
       return {a.grad() * a.output().square().exp() * (1 / kTwoOverSqrtPi)};
     },
     .map = MapFn::erfinv,
+    .inputs = 1,
 };
 
 TANDEM_OP(kLgamma) = {
@@ -377,6 +414,7 @@ TANDEM_OP(kLgamma) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * a.input().digamma()}; },
     .map = MapFn::lgamma,
+    .inputs = 1,
 };
 
 TANDEM_OP(kDigamma) = {
@@ -386,6 +424,7 @@ TANDEM_OP(kDigamma) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * polygamma(1, a.input())}; },
     .map = MapFn::digamma,
+    .inputs = 1,
 };
 
 TANDEM_OP(kRelu) = {
@@ -397,6 +436,7 @@ TANDEM_OP(kRelu) = {
       return {apply(kReluBackward, {a.grad(), a.output()}, MapAttrs{})};
     },
     .map = MapFn::relu,
+    .inputs = 1,
 };
 
 TANDEM_OP(kPolygamma) = {
@@ -409,6 +449,7 @@ TANDEM_OP(kPolygamma) = {
     },
     .map = MapFn::polygamma,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kNanToNum) = {
@@ -419,6 +460,7 @@ TANDEM_OP(kNanToNum) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad() * isfinite(a.input())}; },
     .map = MapFn::nan_to_num,
     .attrs = attrs_of<MapAttrs>,
+    .inputs = 1,
 };
 
 #define TANDEM_UNARY(name, op)                               \

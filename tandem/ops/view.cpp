@@ -126,6 +126,7 @@ TANDEM_OP(kView) = {
               complete_sizes("view", a.attrs<ViewAttrs>().sizes, numel_of(sample_sizes(a)));
           a.outputs[0] = a.in().reshape(batched_sizes(a, sizes));
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kPermute) = {
@@ -152,6 +153,7 @@ TANDEM_OP(kPermute) = {
           for (int64_t d : a.attrs<PermuteAttrs>().dims) order.push_back(d + 1);
           a.outputs[0] = a.in().permute(order);
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kExpand) = {
@@ -176,6 +178,7 @@ TANDEM_OP(kExpand) = {
           a.outputs[0] =
               aligned(a, 0, static_cast<int64_t>(sizes.size())).expand(batched_sizes(a, sizes));
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kSlice) = {
@@ -196,6 +199,7 @@ TANDEM_OP(kSlice) = {
     .vjp = scatter_vjp,
     .attrs = attrs_of<SliceAttrs>,
     .batch = batch_dim<SliceAttrs>,
+    .inputs = 1,
 };
 
 TANDEM_OP(kSelect) = {
@@ -216,6 +220,7 @@ TANDEM_OP(kSelect) = {
     .vjp = scatter_vjp,
     .attrs = attrs_of<SelectAttrs>,
     .batch = batch_dim<SelectAttrs>,
+    .inputs = 1,
 };
 
 namespace {
@@ -297,6 +302,7 @@ TANDEM_OP(kViewScatter) = {
     },
     .attrs = attrs_of<ViewScatterAttrs>,
     .batch = view_scatter_batch,
+    .inputs = 2,
 };
 
 // -- public functions

@@ -189,6 +189,7 @@ TANDEM_OP(kAsStrided) = {
     .vjp = as_strided_vjp,
     .attrs = attrs_of<AsStridedAttrs>,
     .batch = as_strided_batch,
+    .inputs = 1,
 };
 
 TANDEM_OP(kStridedSum) = {
@@ -223,6 +224,7 @@ TANDEM_OP(kStridedSum) = {
           a.outputs[0] =
               strided_sum(a.in(), a.size * s.length, strides, s.offset).view({a.size, s.length});
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kUnfold) = {
@@ -255,6 +257,7 @@ TANDEM_OP(kUnfold) = {
           a.outputs[0] = sample_dim(a) == 0 ? a.in().unsqueeze(1).narrow(1, 0, u.size)
                                             : a.in().unfold(u.dim + 1, u.size, u.step);
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kUnfoldBackward) = {
@@ -281,6 +284,7 @@ TANDEM_OP(kUnfoldBackward) = {
                    UnfoldBackwardAttrs{batched_sizes(a, u.sizes), u.dim + 1, u.size, u.step},
                    a.outputs);
         },
+    .inputs = 1,
 };
 
 TANDEM_OP(kDiagonal) = {
@@ -314,6 +318,7 @@ TANDEM_OP(kDiagonal) = {
           const auto& g = a.attrs<DiagonalAttrs>();
           a.outputs[0] = a.in().diagonal(g.offset, g.dim1 + 1, g.dim2 + 1);
         },
+    .inputs = 1,
 };
 
 // The same bytes read as another dtype. Bits have no gradient.
@@ -358,6 +363,7 @@ TANDEM_OP(kViewDtype) = {
         [](const BatchArgs& a) {
           a.outputs[0] = a.in().contiguous().view(a.attrs<ViewDtypeAttrs>().dtype);
         },
+    .inputs = 1,
 };
 
 // -- public functions
