@@ -19,6 +19,7 @@
 #include "tandem/base/parallel.h"
 #include "tandem/base/warning.h"
 #include "tandem/compile/compile.h"
+#include "tandem/compile/control_flow.h"
 #include "tandem/compile/lazy.h"
 #include "tandem/compile/session.h"
 #include "tandem/compile/trace.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <functional>
-#include <sstream>
 #include <memory>
+#include <sstream>
 
 #include "tandem/compile/structure.h"
 #include "tandem/core/graph.h"

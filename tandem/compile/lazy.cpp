@@ -68,13 +68,15 @@ class LazyRecorder final : public Recorder {
   LazyRecorder() : thread_(std::this_thread::get_id()) {}
 
   void look(TensorImpl* t, const char* call) override {
-    TANDEM_CHECK(std::this_thread::get_id() == thread_, call, ": a pending tensor (", t->type,
-                 ") is looked at by another thread than the one that deferred it. Call eval() there "
-                 "first.");
+    TANDEM_CHECK(
+        std::this_thread::get_id() == thread_, call, ": a pending tensor (", t->type,
+        ") is looked at by another thread than the one that deferred it. Call eval() there "
+        "first.");
     // Also for what was only read: its values may be changed through the pointer that is asked for.
     if (owns(t->storage.get())) flush();
   }
   void look(const OpDef&) override { flush(); }
+  bool keeps_branches() const override { return false; }
   void touch_grad(Node&) override {}
   void make_room() override {
     if (graph_.nodes.size() >= kMostNodes) flush();
@@ -122,7 +124,9 @@ void LazyRecorder::flush() {
     struct Unmark {
       std::vector<Storage*>& storages;
       Recorder* back;
-      explicit Unmark(std::vector<Storage*>& s, Recorder* r) : storages(s), back(r) { set(nullptr); }
+      explicit Unmark(std::vector<Storage*>& s, Recorder* r) : storages(s), back(r) {
+        set(nullptr);
+      }
       ~Unmark() { set(back); }
       void set(Recorder* r) {
         for (Storage* s : storages) s->pending.store(r, std::memory_order_release);

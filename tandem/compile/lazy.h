@@ -7,8 +7,8 @@ namespace tandem {
 class Recorder;
 
 /// In its scope nothing runs until a value is looked at: printed, compared, read by item() or
-/// data_ptr(), or asked for by eval(). Then everything that is pending runs as one optimised plan. A
-/// program seen before comes from a cache.
+/// data_ptr(), or asked for by eval(). Then everything that is pending runs as one optimised plan.
+/// A program seen before comes from a cache.
 ///
 ///   LazyGuard lazy;
 ///   Tensor y = x + 2, z = y * y;   // nothing has run

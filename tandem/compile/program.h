@@ -19,6 +19,9 @@ class Program {
 
   /// Inputs of the graph in order: arguments, then captured tensors. Writes are applied.
   std::vector<Tensor> run(ArrayRef<Tensor> inputs) const;
+  /// The same without tensors, for kernels: where each input lies and where each result goes, all
+  /// in row-major order. The graph must not write to its inputs.
+  void run(void* const* inputs, void* const* results) const;
   /// What was done to the graph and what a run costs.
   void explain(std::ostream& out) const;
 

@@ -20,15 +20,16 @@ class Declared final : public Recorder {
                  "(Session::run({it}, feeds))");
   }
   void look(const OpDef& op) override {
-    TANDEM_CHECK(false, op.name,
-                 ": the shape of the result depends on values, which a declared graph does not have");
+    TANDEM_CHECK(
+        false, op.name,
+        ": the shape of the result depends on values, which a declared graph does not have");
   }
   bool follows() const override { return true; }
 
   Tensor variable(const Tensor& initial, std::string name) {
     const auto index = static_cast<int64_t>(captured_.size());
-    Node& node = append(graph_, kInputOp, {},
-                        InputAttrs{index, std::move(name), initial.impl()->type});
+    Node& node =
+        append(graph_, kInputOp, {}, InputAttrs{index, std::move(name), initial.impl()->type});
     captured_inputs_.push_back(NodePtr(&node));
     captured_.push_back(initial);
     return bind({NodePtr(&node), 0});
@@ -201,7 +202,9 @@ Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
     const auto [beta1, beta2] = o.betas();
     Updates updates;
     if (o.weight_decay() != 0) g = g + p * o.weight_decay();
-    const Tensor step = state_of(*this, {}, 0, kDouble), mean = state_of(*this, p.sizes(), 0, p.options()), square = state_of(*this, p.sizes(), 0, p.options());
+    const Tensor step = state_of(*this, {}, 0, kDouble),
+                 mean = state_of(*this, p.sizes(), 0, p.options()),
+                 square = state_of(*this, p.sizes(), 0, p.options());
     const Tensor next_step = step + 1;
     const Tensor next_mean = mean * beta1 + g * (1 - beta1);
     const Tensor next_square = square * beta2 + g * g * (1 - beta2);
@@ -212,8 +215,7 @@ Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
       updates.emplace_back(most, shown);
     }
     const Tensor correction1 = 1 - pow(beta1, next_step), correction2 = 1 - pow(beta2, next_step);
-    const Tensor denominator =
-        (shown.sqrt() / correction2.sqrt().to(p.dtype())) + o.eps();
+    const Tensor denominator = (shown.sqrt() / correction2.sqrt().to(p.dtype())) + o.eps();
     const Tensor rate = (o.lr() / correction1).to(p.dtype());
     updates.emplace_back(step, next_step);
     updates.emplace_back(mean, next_mean);
@@ -276,8 +278,8 @@ Session::Impl::Plan Session::Impl::make_plan(
     if (needed.contains(record.variables()[i].get())) {
       for (const auto& a : assignments)
         if (a.variable == i) {
-          g.writes.push_back({static_cast<uint32_t>(g.outputs.size()),
-                              static_cast<uint32_t>(g.inputs.size())});
+          g.writes.push_back(
+              {static_cast<uint32_t>(g.outputs.size()), static_cast<uint32_t>(g.inputs.size())});
           g.outputs.push_back(a.value);
         }
       plan.variables.push_back(i);

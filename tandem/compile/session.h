@@ -19,8 +19,8 @@
 ///   std::vector<Tensor> out = session.run({loss, gw}, {{x, batch}});
 namespace tandem::graph {
 
-/// Declares a graph: ops on the tensors that it gives are kept, not run. They have shapes and dtypes,
-/// and no values outside of a session.
+/// Declares a graph: ops on the tensors that it gives are kept, not run. They have shapes and
+/// dtypes, and no values outside of a session.
 class Builder {
  public:
   Builder();
@@ -44,8 +44,8 @@ class Builder {
     return out;
   }
 
-  /// Running the result gives the variable the value, after everything else in that run was computed
-  /// with the old one.
+  /// Running the result gives the variable the value, after everything else in that run was
+  /// computed with the old one.
   Tensor assign(const Tensor& variable, const Tensor& value);
   /// Running the result makes one step of the optimiser on the variables that the loss depends on
   /// (or on `variables`). Its value is the loss before the step.
@@ -71,8 +71,8 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// The values of `fetches`; only what they need is computed. Every placeholder that is needed must be
-  /// fed a tensor of its type.
+  /// The values of `fetches`; only what they need is computed. Every placeholder that is needed
+  /// must be fed a tensor of its type.
   std::vector<Tensor> run(const std::vector<Tensor>& fetches, const Feeds& feeds = {});
   Tensor run(const Tensor& fetch, const Feeds& feeds = {});
 

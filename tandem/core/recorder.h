@@ -48,6 +48,8 @@ class Recorder {
   virtual void make_room() {}
   /// True iff ops on its pending tensors are recorded even where it is not the current recorder.
   virtual bool follows() const { return false; }
+  /// True iff choices and loops become ops of the graph; otherwise their condition is looked at.
+  virtual bool keeps_branches() const { return true; }
   /// The gradient that a leaf keeps is about to be read or changed.
   virtual void touch_grad(Node& leaf);
 
