@@ -202,17 +202,31 @@ class CompiledBackward final : public CustomBackward {
         r.graph.writes.empty(),
         "backward of a compiled function: it writes to tensors from outside, so its "
         "gradient cannot be differentiated again. Take that gradient inside the function.");
-    std::vector<Tensor> args;
-    for (size_t i = 0; i < r.n_args; ++i)
-      args.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
-    for (size_t i = r.n_args; i < inputs_.size(); ++i) input(i);
-    const std::vector<Tensor> again = r.graph.run(args);
+    // Values of their own: nothing flows from one input to another that it was computed from.
+    std::vector<Tensor> in;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      in.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
+      if (in[i].defined() && in[i].requires_grad()) in[i] = in[i].alias();
+    }
     variable_list outputs, targets;
+    for (const auto& s : r.sources)
+      targets.push_back(in[s.argument >= 0 ? static_cast<size_t>(s.argument)
+                                           : r.n_args + captured_number(s.captured)]);
+    const std::vector<Tensor> again = r.graph.run(in);
     for (const int64_t i : r.differentiated)
       outputs.push_back(again[static_cast<size_t>(r.result[static_cast<size_t>(i)])]);
-    for (const auto& s : r.sources)
-      targets.push_back(s.argument >= 0 ? args[static_cast<size_t>(s.argument)] : s.captured);
     return autograd::grad(outputs, targets, grads, true, true, /*allow_unused=*/true);
+  }
+
+  // Which captured tensor a source is.
+  size_t captured_number(const Tensor& source) const {
+    const auto& captured = v_->recording.graph.captured;
+    for (size_t i = 0; i < captured.size(); ++i)
+      if (captured[i].is_same(source)) return i;
+    TANDEM_CHECK(false,
+                 "backward of a compiled function: it reads a view of a tensor from outside, so its "
+                 "gradient cannot be differentiated again. Take the view inside the function.");
+    return 0;
   }
 
   std::shared_ptr<const Variant> v_;

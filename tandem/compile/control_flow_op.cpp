@@ -160,15 +160,16 @@ size_t bytes_of(const TensorType& t) {
 void cond_kernel(const KernelArgs& a) {
   const auto& c = a.attrs<CondAttrs>();
   const RowMajor in(a);
-  const auto begin = in.data.begin() + 1, written = begin + c.n_written;
   std::vector<void*> out;
   for (int k = 0; k < a.n_outputs; ++k) out.push_back(a.out(k).data);
   if (is_true(in.data[0], a.in().dtype)) {
-    c.yes.program().run(&*begin, out.data());
+    c.yes.program().run(in.data.data() + 1, out.data());
     return;
   }
-  std::vector<void*> of_no(begin, written);
-  of_no.insert(of_no.end(), written + c.n_yes_reads, in.data.end());
+  std::vector<void*> of_no;
+  const auto written = static_cast<size_t>(c.n_written), reads = static_cast<size_t>(c.n_yes_reads);
+  for (size_t i = 1; i < in.data.size(); ++i)
+    if (i < 1 + written || i >= 1 + written + reads) of_no.push_back(in.data[i]);
   c.no.program().run(of_no.data(), out.data());
 }
 
@@ -266,6 +267,15 @@ variable_list inputs_of(const VjpArgs& a) {
   return in;
 }
 
+// A tensor to differentiate by: a value of its own, so that nothing flows through what it was itself
+// computed from; but with its history, if the gradient is to be differentiated again.
+Tensor partial(const Tensor& t, bool again, bool wanted) {
+  if (again && t.requires_grad()) return wanted ? t.alias() : t;
+  Tensor own = t.detach();
+  if (wanted) own.set_requires_grad(true);
+  return own;
+}
+
 // Gradients by those inputs of a graph that are wanted, given those by its float outputs: zeros
 // where nothing flows.
 variable_list gradients_of(const Graph& g, const variable_list& in, const variable_list& grads,
@@ -274,13 +284,8 @@ variable_list gradients_of(const Graph& g, const variable_list& in, const variab
   const AutoGradMode with_grad(true);
   variable_list args, targets, outputs, of_outputs, result;
   for (size_t i = 0; i < in.size(); ++i) {
-    Tensor t = in[i];
-    if (!again || (wanted[i] && !t.requires_grad())) t = t.detach();
-    if (wanted[i]) {
-      if (!t.requires_grad()) t.set_requires_grad(true);
-      targets.push_back(t);
-    }
-    args.push_back(t);
+    args.push_back(partial(in[i], again, wanted[i]));
+    if (wanted[i]) targets.push_back(args.back());
   }
   const variable_list values = g.run(args);
   size_t next = 0;
@@ -428,10 +433,9 @@ Grads unrolled_vjp(const VjpArgs& a) {
   const auto n = static_cast<size_t>(w.n_state), tested = static_cast<size_t>(w.n_condition_reads);
   variable_list in = inputs_of(a), targets, outputs, grads;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!again) in[i] = in[i].detach();
-    if (!a.needs(static_cast<int>(i))) continue;
-    if (!in[i].requires_grad()) in[i].set_requires_grad(true);
-    targets.push_back(in[i]);
+    const bool wanted = a.needs(static_cast<int>(i));
+    in[i] = partial(in[i], again, wanted);
+    if (wanted) targets.push_back(in[i]);
   }
   const auto at = [&](size_t i) { return in.begin() + static_cast<ptrdiff_t>(i); };
   variable_list state(at(0), at(n));
@@ -536,13 +540,13 @@ void while_grad_kernel(const KernelArgs& a) {
   const Graph& g = w.gradient.graph();
   const size_t n_out = g.outputs.size(), n_given = all.size() - n - tested - reads;
   std::vector<Tensor> zero;
-  std::vector<void*> begin(all.begin() + (n + tested + reads), all.end());
+  std::vector<void*> begin = all.slice(n + tested + reads, n_given).vec();
   for (size_t k = n_given; k < n_out; ++k) {
     zero.push_back(fresh(type_of(g.outputs[k])).zero_());
     begin.push_back(zero.back().impl()->data);
   }
   Rounds by(g, n_out, begin.data());
-  std::vector<void*> round_in(n + reads + n_out), out(n_out);
+  std::vector<void*> round_in(g.inputs.size()), out(n_out);
   std::copy_n(all.begin() + (n + tested), reads, round_in.begin() + static_cast<ptrdiff_t>(n));
   for (size_t r = before.size(); r-- > 0;) {
     for (size_t k = 0; k < n; ++k) round_in[k] = before[r][k].impl()->data;
