@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tandem/runtime/plan.h"
+
+namespace tandem::runtime {
+
+/// Runs a plan. Any number of threads may do so at once.
+///
+/// A call takes an instance: an arena and the arguments of all kernels, with pointers already in
+/// place. Only the addresses of arguments and results differ from call to call, and only those that
+/// changed are entered. Instances are kept and used again, so that steady calls allocate nothing
+/// but their results. If a kernel throws, the instance goes back as well and the next call works.
+class Executor {
+ public:
+  explicit Executor(Plan plan);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Takes the arguments, and reads and writes the tensors that the graph captured; or takes the
+  /// arguments followed by others in their place.
+  std::vector<Tensor> run(ArrayRef<Tensor> inputs) const;
+  /// The same with two lists.
+  std::vector<Tensor> run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
+  /// The same; `results` has room for as many as the plan has.
+  void run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const;
+  /// Without tensors: data of every input in row-major order, and where to put every result.
+  void run(void* const* inputs, void* const* results) const;
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  struct Instance;
+  class Lease;
+  struct Patch {
+    uint32_t position;  // of the pointer in the instance's block
+    int64_t offset;     // what is added to the address
+  };
+
+  Instance* make_instance() const;
+  static void bind(const Executor& e, Instance& instance, size_t outside, void* data);
+  void bind_inputs(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
+  void find_overlaps(Instance& instance) const;
+  TensorImpl* stand_in(Instance& instance, size_t input, TensorImpl* t) const;
+  void bind_results(Instance& instance) const;
+  void collect_results(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured,
+                       Tensor* results) const;
+  void commit(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
+  void run_steps(Instance& instance) const;
+  void run_observed(Instance& instance) const;
+
+  const Plan plan_;
+  std::vector<bool> is_written_;       // by input
+  std::vector<uint32_t> first_patch_;  // by what lies outside: inputs, then memory for results
+  std::vector<Patch> patches_;
+  // One instance is handed from call to call without a lock; more exist only if calls overlap.
+  mutable std::atomic<Instance*> spare_{nullptr};
+  mutable std::mutex mutex_;
+  mutable std::vector<Instance*> more_spares_;
+};
+
+/// Told of every step that this thread runs while it exists: for explain and the profiler.
+class StepObserver {
+ public:
+  StepObserver();
+  virtual ~StepObserver();
+  StepObserver(const StepObserver&) = delete;
+  StepObserver& operator=(const StepObserver&) = delete;
+  /// `step` is a position in plan.steps; times are those of std::chrono::steady_clock.
+  virtual void ran(const Plan& plan, size_t step, int64_t begin_ns, int64_t end_ns) = 0;
+
+ private:
+  StepObserver* outer_;
+};
+
+}  // namespace tandem::runtime

@@ -1,0 +1,444 @@
+#include "tandem/runtime/plan.h"
+
+#include <algorithm>
+
+#include "tandem/core/apply.h"
+#include "tandem/core/tensor_impl.h"
+#include "tandem/runtime/memory_plan.h"
+
+namespace tandem::runtime {
+namespace {
+
+// When something happens: steps are numbered from 0 in the order of the graph. Copies that come
+// before all of them happen at kBefore, copies that come after them at the number of steps.
+constexpr int32_t kBefore = -1;
+
+/// An output of a node.
+struct Value {
+  const TensorType* type = nullptr;
+  uint32_t root = 0;   // the value in whose memory it lies: itself unless it is a view
+  int64_t offset = 0;  // bytes from the root's start
+  Dims strides;
+  int64_t numel = 0;
+  bool contiguous = true;
+  uint32_t buffer = 0;  // of a root: where it lies
+
+  int64_t bytes() const { return numel * static_cast<int64_t>(size_of(type->dtype)); }
+};
+
+/// The same values in row-major order.
+Tensor row_major(const Tensor& t) {
+  if (t.impl()->contiguous) return t;
+  const auto dense = TensorImpl::make(t.impl()->type);
+  const Array from = t.impl()->array(), to = dense->array();
+  kCopy.kernel({kCopy, &from, 1, &to, 1, {}});
+  return Tensor(dense);
+}
+
+/// Memory that one value has after another, and when it is in use.
+struct Buffer {
+  Place::Kind kind = Place::Kind::arena;
+  uint32_t index = 0;
+  int64_t bytes = 0;
+  int32_t first = kBefore, last = kBefore;
+  int64_t merged = -1;  // the buffer that it has become part of
+  int64_t offset = 0;   // in the arena
+};
+
+class Planner {
+ public:
+  Planner(const Graph& g, const PlanOptions& options) : g_(g), options_(options) {}
+
+  Plan make() {
+    list_values();
+    mark_needed();
+    list_steps();
+    find_lifetimes();
+    list_writes();
+    for (size_t k = 0; k < g_.n_results; ++k) place_result(k);
+    for (const uint32_t input : plan_.written) place_write(input);
+    for (size_t s = 0; s < steps_.size(); ++s) reuse_dying(static_cast<int32_t>(s));
+    place_arena();
+    emit();
+    return std::move(plan_);
+  }
+
+ private:
+  uint32_t id(const Edge& e) const { return first_value_[e.node->walk_slot] + e.index; }
+  const Value& value(const Edge& e) const { return values_[id(e)]; }
+  uint32_t buffer_of(const Value& v) const {
+    int64_t b = values_[v.root].buffer;
+    while (buffers_[b].merged >= 0) b = buffers_[b].merged;
+    return static_cast<uint32_t>(b);
+  }
+  Buffer& memory_of(const Value& v) { return buffers_[buffer_of(v)]; }
+  bool is_computed(const Value& v) const { return made_[v.root] > kBefore; }
+  int32_t end() const { return static_cast<int32_t>(steps_.size()); }
+
+  void list_values();
+  void add_value(Value v);
+  void add_view(const Node& n);
+  void add_computed(const Node& n, uint32_t k, Buffer buffer);
+  void mark_needed();
+  void list_steps();
+  void find_lifetimes();
+  void list_writes();
+  void place_result(size_t k);
+  uint32_t new_memory(const TensorType& type);
+  void place_write(uint32_t input);
+  bool can_write_directly(const Value& v, uint32_t input) const;
+  bool may_overwrite(const Node& n, const Value& out, uint32_t buffer) const;
+  void reuse_dying(int32_t step);
+  void place_arena();
+  void emit();
+  void emit_copy(const PlannedArray& from, const PlannedArray& to);
+  void emit_step(const Node& n);
+  PlannedArray array_of(const Value& v) const;
+  static PlannedArray dense(const Place& place, const TensorType& type);
+
+  struct Copy {
+    uint32_t from;  // value
+    Place to;
+    int64_t buffer = -1;  // where in the arena it goes to, or comes from; unknown as yet
+  };
+
+  const Graph& g_;
+  const PlanOptions& options_;
+  Plan plan_;
+  std::vector<uint32_t> first_value_;  // by node
+  std::vector<Value> values_;
+  std::vector<Buffer> buffers_;
+  std::vector<int32_t> made_;  // by value: the step that computes it, or kBefore
+  std::vector<bool> needed_;   // by node
+  std::vector<const Node*> steps_;
+  int32_t last_check_ = kBefore;     // the last step that may refuse values
+  std::vector<int64_t> written_by_;  // by input: the value that it is to hold, -1 if none
+  std::vector<Copy> before_, after_, commits_;
+};
+
+// -- what there is -----------------------------------------------------------------------------
+
+void Planner::add_value(Value v) {
+  v.numel = numel_of(v.type->sizes);
+  values_.push_back(std::move(v));
+  made_.push_back(kBefore);
+}
+
+void Planner::add_computed(const Node& n, uint32_t k, Buffer buffer) {
+  Value v;
+  v.type = &n.outputs()[k];
+  v.root = static_cast<uint32_t>(values_.size());
+  v.strides = contiguous_strides(v.type->sizes);
+  v.buffer = static_cast<uint32_t>(buffers_.size());
+  buffer.bytes = numel_of(v.type->sizes) * static_cast<int64_t>(size_of(v.type->dtype));
+  buffers_.push_back(buffer);
+  add_value(std::move(v));
+}
+
+void Planner::add_view(const Node& n) {
+  const Value& in = value(n.inputs()[0]);
+  Value v;
+  v.type = &n.outputs()[0];
+  v.root = in.root;
+  int64_t elements = 0;
+  n.op->view({*n.op, in.type->sizes, in.strides, v.type->sizes, n.attrs(), v.strides, elements});
+  v.offset = in.offset + elements * static_cast<int64_t>(size_of(in.type->dtype));
+  v.contiguous = is_contiguous(v.type->sizes, v.strides);
+  add_value(std::move(v));
+}
+
+void Planner::list_values() {
+  g_.number();
+  plan_.n_args = g_.n_args();
+  plan_.captured = g_.captured;
+  std::vector<int64_t> position(g_.nodes.size(), -1);
+  for (size_t i = 0; i < g_.inputs.size(); ++i) position[g_.inputs[i]->walk_slot] = i;
+  for (const NodePtr& p : g_.nodes) {
+    const Node& n = *p;
+    first_value_.push_back(static_cast<uint32_t>(values_.size()));
+    if (n.op->is_view()) {
+      add_view(n);
+    } else if (n.op == &kInputOp) {
+      add_computed(n, 0, {Place::Kind::input, static_cast<uint32_t>(position[n.walk_slot])});
+    } else if (n.op == &kConstantOp) {
+      add_computed(n, 0, {Place::Kind::constant, static_cast<uint32_t>(plan_.constants.size())});
+      plan_.constants.push_back(row_major(n.attrs().as<ConstantAttrs>().value.tensor));
+    } else {
+      for (uint32_t k = 0; k < n.n_outputs; ++k) add_computed(n, k, {});
+    }
+  }
+  for (const NodePtr& p : g_.inputs) {
+    plan_.inputs.push_back(p->outputs()[0]);
+    plan_.input_names.push_back(p->attrs().as<InputAttrs>().name);
+  }
+}
+
+void Planner::mark_needed() {
+  needed_.assign(g_.nodes.size(), false);
+  for (const Edge& e : g_.outputs) needed_[e.node->walk_slot] = true;
+  for (size_t i = g_.nodes.size(); i-- > 0;) {
+    const Node& n = *g_.nodes[i];
+    if (!needed_[i] && !n.op->impure) continue;
+    needed_[i] = true;
+    for (uint32_t k = 0; k < n.n_inputs; ++k) needed_[n.inputs()[k].node->walk_slot] = true;
+  }
+}
+
+void Planner::list_steps() {
+  for (size_t i = 0; i < g_.nodes.size(); ++i) {
+    const Node& n = *g_.nodes[i];
+    if (!needed_[i] || n.op->is_view() || n.op == &kInputOp || n.op == &kConstantOp) continue;
+    TANDEM_CHECK(n.op->kernel, n.op->name,
+                 ": the shape of its result depends on values, so it cannot be part of a plan");
+    for (uint32_t k = 0; k < n.n_outputs; ++k) {
+      const Device device = n.outputs()[k].device;
+      TANDEM_CHECK(device.is_cpu(), n.op->name, ": plans run on cpu, not on ", device);
+      made_[first_value_[i] + k] = end();
+    }
+    if (n.op->checks_values) last_check_ = end();
+    steps_.push_back(&n);
+  }
+}
+
+void Planner::find_lifetimes() {
+  for (uint32_t v = 0; v < values_.size(); ++v) {
+    if (values_[v].root != v) continue;
+    Buffer& b = buffers_[values_[v].buffer];
+    b.first = b.last = made_[v];
+  }
+  for (size_t s = 0; s < steps_.size(); ++s)
+    for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k)
+      memory_of(value(steps_[s]->inputs()[k])).last = static_cast<int32_t>(s);
+}
+
+// -- results and writes ------------------------------------------------------------------------
+
+void Planner::list_writes() {
+  written_by_.assign(g_.inputs.size(), -1);
+  for (const Graph::Write& w : g_.writes) {
+    TANDEM_ASSERT(written_by_[w.input] < 0, "plan: input ", w.input, " is written twice");
+    const Edge& from = g_.outputs[w.output];
+    if (from.node != g_.inputs[w.input]) written_by_[w.input] = id(from);
+  }
+  for (uint32_t i = 0; i < written_by_.size(); ++i)
+    if (written_by_[i] >= 0) plan_.written.push_back(i);
+}
+
+uint32_t Planner::new_memory(const TensorType& type) {
+  plan_.memory.push_back(type);
+  plan_.memory.back().weak = false;
+  return static_cast<uint32_t>(plan_.memory.size() - 1);
+}
+
+void Planner::place_result(size_t k) {
+  const uint32_t which = id(g_.outputs[k]);
+  const Value& v = values_[which];
+  Buffer& memory = memory_of(v);
+  PlannedResult r;
+  r.type = *v.type;
+  r.type.weak = false;
+  r.strides = v.strides;
+  r.offset = v.offset / static_cast<int64_t>(size_of(v.type->dtype));
+  r.whole = v.root == which;
+  // What two results share was made one by the optimiser, not by the user: each gets its own.
+  bool copied = false;
+  for (size_t j = 0; j < k; ++j) copied |= id(g_.outputs[j]) == which;
+  if (options_.dense_results)
+    copied |= options_.results_last || !r.whole || memory.kind != Place::Kind::arena;
+  if (memory.kind == Place::Kind::constant ||
+      (memory.kind == Place::Kind::input && written_by_[memory.index] >= 0))
+    copied = true;
+
+  if (copied) {
+    r.index = new_memory(*v.type);
+    r.strides = contiguous_strides(v.type->sizes);
+    r.offset = 0;
+    r.whole = true;
+    const Copy copy{which, {Place::Kind::result, r.index, 0}};
+    if (is_computed(v)) {
+      after_.push_back(copy);
+      memory.last = end();
+    } else {
+      before_.push_back(copy);
+    }
+  } else if (memory.kind == Place::Kind::input) {
+    r.kind = PlannedResult::Kind::input;
+    r.index = memory.index;
+  } else {
+    if (memory.kind == Place::Kind::arena) {
+      memory.kind = Place::Kind::result;
+      memory.index = new_memory(*values_[v.root].type);
+    }
+    memory.last = end();
+    r.index = memory.index;
+  }
+  plan_.results.push_back(std::move(r));
+}
+
+/// True iff the kernel of n may write `out` to the buffer although some of its inputs lie there:
+/// each element is read before it is written.
+bool Planner::may_overwrite(const Node& n, const Value& out, uint32_t buffer) const {
+  const bool pointwise = n.op->map != MapFn{0};
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    const Value& in = value(n.inputs()[k]);
+    if (buffer_of(in) != buffer) continue;
+    // A kernel that is not pointwise begins by copying its first input and then changes parts of
+    // it.
+    if (!n.op->writes_in_place() || n.n_outputs != 1 || (!pointwise && k != 0)) return false;
+    if (in.offset != 0 || !in.contiguous || in.type->dtype != out.type->dtype ||
+        !(in.type->sizes == out.type->sizes))
+      return false;
+  }
+  return true;
+}
+
+bool Planner::can_write_directly(const Value& v, uint32_t input) const {
+  const Value& root = values_[v.root];
+  if (!is_computed(v) || buffers_[buffer_of(v)].kind != Place::Kind::arena) return false;
+  if (v.offset != 0 || !v.contiguous || v.bytes() != root.bytes()) return false;
+  const int32_t step = made_[v.root];
+  if (step <= last_check_) return false;
+  const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
+  const Buffer& old = buffers_[target];
+  return old.last < step || (old.last == step && may_overwrite(*steps_[step], root, target));
+}
+
+void Planner::place_write(uint32_t input) {
+  const auto which = static_cast<uint32_t>(written_by_[input]);
+  const Value& v = values_[which];
+  if (can_write_directly(v, input)) {
+    Buffer& own = memory_of(v);
+    const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
+    own.merged = target;
+    buffers_[target].last = end();
+    return;
+  }
+  Copy commit{which, {Place::Kind::input, input, 0}};
+  Buffer& memory = memory_of(v);
+  if (memory.kind == Place::Kind::input && !is_computed(v) && written_by_[memory.index] >= 0) {
+    // The old contents of another input that changes as well: saved before anything is written.
+    Buffer saved;
+    saved.bytes = v.bytes();
+    saved.last = end();
+    commit.buffer = static_cast<int64_t>(buffers_.size());
+    buffers_.push_back(saved);
+    before_.push_back({which, {}, commit.buffer});
+  } else {
+    memory.last = end();
+  }
+  commits_.push_back(commit);
+}
+
+// -- the arena ---------------------------------------------------------------------------------
+
+/// An output takes over the memory of an input that nobody reads again.
+void Planner::reuse_dying(int32_t step) {
+  const Node& n = *steps_[step];
+  if (!n.op->writes_in_place() || n.n_outputs != 1) return;
+  const Value& out = values_[first_value_[n.walk_slot]];
+  const uint32_t mine = buffer_of(out);
+  if (buffers_[mine].kind == Place::Kind::input || out.numel == 0) return;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    const uint32_t theirs = buffer_of(value(n.inputs()[k]));
+    const Buffer& dying = buffers_[theirs];
+    if (dying.kind != Place::Kind::arena || dying.last != step || dying.bytes != out.bytes() ||
+        !may_overwrite(n, out, theirs))
+      continue;
+    const bool result = buffers_[mine].kind == Place::Kind::result;
+    const uint32_t kept = result ? mine : theirs, gone = result ? theirs : mine;
+    buffers_[kept].first = buffers_[theirs].first;
+    buffers_[kept].last = buffers_[mine].last;
+    buffers_[gone].merged = kept;
+    return;
+  }
+}
+
+void Planner::place_arena() {
+  std::vector<uint32_t> which;
+  std::vector<Block> blocks;
+  std::vector<bool> used(buffers_.size(), false);
+  for (uint32_t v = 0; v < values_.size(); ++v) {
+    if (values_[v].root != v || made_[v] == kBefore) continue;
+    const Buffer& own = buffers_[values_[v].buffer];
+    if (own.kind == Place::Kind::arena) plan_.intermediate_bytes += own.bytes;
+    used[buffer_of(values_[v])] = true;
+  }
+  for (const Copy& c : before_)
+    if (c.buffer >= 0) used[c.buffer] = true;
+  for (uint32_t b = 0; b < buffers_.size(); ++b) {
+    if (!used[b] || buffers_[b].kind != Place::Kind::arena) continue;
+    which.push_back(b);
+    blocks.push_back({buffers_[b].bytes, buffers_[b].first, buffers_[b].last});
+  }
+  plan_.arena_bytes = assign_offsets(blocks);
+  for (size_t i = 0; i < which.size(); ++i) buffers_[which[i]].offset = blocks[i].offset;
+}
+
+// -- the plan itself ---------------------------------------------------------------------------
+
+PlannedArray Planner::array_of(const Value& v) const {
+  const Buffer& b = buffers_[buffer_of(v)];
+  PlannedArray a;
+  a.place = {b.kind, b.index, b.offset + v.offset};
+  a.type = *v.type;
+  a.strides = v.strides;
+  a.numel = v.numel;
+  a.contiguous = v.contiguous;
+  return a;
+}
+
+PlannedArray Planner::dense(const Place& place, const TensorType& type) {
+  PlannedArray a;
+  a.place = place;
+  a.type = type;
+  a.strides = contiguous_strides(type.sizes);
+  a.numel = numel_of(type.sizes);
+  return a;
+}
+
+void Planner::emit_copy(const PlannedArray& from, const PlannedArray& to) {
+  plan_.steps.push_back({&kCopy, nullptr, static_cast<uint32_t>(plan_.arrays.size()), 1, 1});
+  plan_.arrays.push_back(from);
+  plan_.arrays.push_back(to);
+}
+
+void Planner::emit_step(const Node& n) {
+  Step step{n.op, NodePtr(const_cast<Node*>(&n)), static_cast<uint32_t>(plan_.arrays.size()),
+            n.n_inputs, n.n_outputs};
+  const uint32_t out = buffer_of(values_[first_value_[n.walk_slot]]);
+  for (uint32_t k = 0; k < n.n_inputs; ++k)
+    step.in_place |= n.op->writes_in_place() && buffer_of(value(n.inputs()[k])) == out;
+  // A copy in place, of the same type or it would not be: it has nothing to do.
+  if (step.in_place && n.op == &kCopy) return;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) plan_.arrays.push_back(array_of(value(n.inputs()[k])));
+  for (uint32_t k = 0; k < n.n_outputs; ++k)
+    plan_.arrays.push_back(array_of(values_[first_value_[n.walk_slot] + k]));
+  plan_.steps.push_back(std::move(step));
+}
+
+void Planner::emit() {
+  auto saved = [&](const Copy& c) {
+    return dense({Place::Kind::arena, 0, buffers_[c.buffer].offset}, *values_[c.from].type);
+  };
+  auto to = [&](const Copy& c) { return dense(c.to, *values_[c.from].type); };
+  for (const Copy& c : before_)
+    emit_copy(array_of(values_[c.from]), c.buffer >= 0 ? saved(c) : to(c));
+  for (const Node* n : steps_) emit_step(*n);
+  for (const Copy& c : after_) emit_copy(array_of(values_[c.from]), to(c));
+  for (const Copy& c : commits_)
+    emit_copy(c.buffer >= 0 ? saved(c) : array_of(values_[c.from]), to(c));
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& g, const PlanOptions& options) { return Planner(g, options).make(); }
+
+StepCost cost_of(const Plan& plan, const Step& step) {
+  StepCost cost;
+  for (uint32_t k = 0; k < step.n_inputs + step.n_outputs; ++k)
+    (k < step.n_inputs ? cost.bytes_read : cost.bytes_written) +=
+        plan.arrays[step.first + k].bytes();
+  return cost;
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/core/graph.h"
+
+namespace tandem::runtime {
+
+/// Where a value lies while a plan runs: so many bytes into the arena, an input, memory made for a
+/// result, or a constant.
+struct Place {
+  enum class Kind : uint8_t { arena, input, result, constant } kind = Kind::arena;
+  uint32_t index = 0;  // which input, result memory or constant
+  int64_t offset = 0;
+};
+
+/// A value, or a view of one, as a kernel sees it. Views need no step: they are other strides.
+struct PlannedArray {
+  Place place;
+  TensorType type;
+  Dims strides;
+  int64_t numel = 0;
+  bool contiguous = true;
+
+  int64_t bytes() const { return numel * static_cast<int64_t>(size_of(type.dtype)); }
+};
+
+/// One call of a kernel.
+struct Step {
+  const OpDef* op = nullptr;
+  NodePtr node;        // holds the attributes; empty for copies that the plan itself adds
+  uint32_t first = 0;  // arrays[first ...] of the plan are what it reads, then what it writes
+  uint32_t n_inputs = 0;
+  uint32_t n_outputs = 0;
+  bool in_place = false;  // True iff an output lies where an input did.
+
+  AttrRef attrs() const { return node ? node->attrs() : AttrRef(); }
+};
+
+/// One of the values that the function returns.
+struct PlannedResult {
+  enum class Kind : uint8_t {
+    fresh,  // in memory made for this call
+    input,  // an input itself, or a view of it
+  } kind = Kind::fresh;
+  uint32_t index = 0;  // of the memory or of the input
+  bool whole = true;   // False iff it is a view, described by the rest.
+  TensorType type;
+  Dims strides;
+  int64_t offset = 0;  // elements of its dtype
+};
+
+struct PlanOptions {
+  /// Every result is a block of its own in row-major order, in memory that the caller has: what the
+  /// bodies of fused groups need.
+  bool dense_results = false;
+  /// Results are written after everything has been read, so that they may lie over the inputs.
+  bool results_last = false;
+};
+
+/// A graph turned into a list of calls on planned memory: plain data, never changed once made.
+///
+/// Note: write-back order
+/// Graph::writes says which inputs are to hold which values in the end. Such a value is computed
+/// straight into the input's memory if nothing reads the old contents after the step that computes
+/// it (that step itself may, element by element) and no later step may refuse its values; an
+/// exception then leaves the user's tensors as they were. Otherwise the value is kept in the arena
+/// and copied by one of the last steps. Old contents that a result or another write still wants are
+/// saved by the first steps.
+struct Plan {
+  std::vector<TensorType> inputs;  // arguments, then captured tensors
+  std::vector<std::string> input_names;
+  size_t n_args = 0;
+  std::vector<Tensor> captured;
+  std::vector<Tensor> constants;   // in row-major order
+  std::vector<TensorType> memory;  // what is made for each call, to hold results
+  std::vector<PlannedResult> results;
+  std::vector<uint32_t> written;  // inputs that change
+  std::vector<PlannedArray> arrays;
+  std::vector<Step> steps;
+
+  int64_t arena_bytes = 0;
+  int64_t intermediate_bytes = 0;  // what the values between inputs and results hold in total
+};
+
+/// Makes a plan of a graph in the order of its nodes; those that nothing depends on are left out.
+Plan make_plan(const Graph& g, const PlanOptions& options = {});
+
+/// The bytes that a step reads and writes, and its floating-point operations as far as shapes tell.
+struct StepCost {
+  int64_t bytes_read = 0, bytes_written = 0;
+};
+StepCost cost_of(const Plan& plan, const Step& step);
+
+}  // namespace tandem::runtime
