@@ -30,6 +30,25 @@ const std::string& log_topics() {
   return value;
 }
 
+bool logs(std::string_view topic) {
+  std::string_view rest = log_topics();
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    if (rest.substr(0, comma) == topic) return true;
+    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
+  }
+  return false;
+}
+
+bool verify_graphs() {
+#ifdef NDEBUG
+  static const bool value = number("TANDEM_VERIFY", 0) != 0;
+  return value;
+#else
+  return true;
+#endif
+}
+
 const std::string& fashion_mnist_dir() {
   static const std::string value =
       text("TANDEM_FASHION_MNIST", "/usr/share/datasets/fashion-mnist");

@@ -2,14 +2,20 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 /// Every environment variable that Tandem reads. Each is read once, at its first use.
 namespace tandem::env {
 
-/// TANDEM_NUM_THREADS: threads of a parallel region; 0 means "not set" (OMP_NUM_THREADS then counts).
+/// TANDEM_NUM_THREADS: threads of a parallel region; 0 means "not set" (OMP_NUM_THREADS then
+/// counts).
 int64_t num_threads();
 /// TANDEM_LOG: comma-separated topics to log to standard error.
 const std::string& log_topics();
+/// True iff `topic` is among them.
+bool logs(std::string_view topic);
+/// TANDEM_VERIFY: graphs are checked after every pass if it is 1; in debug builds always.
+bool verify_graphs();
 /// TANDEM_FASHION_MNIST: folder of the Fashion-MNIST files.
 const std::string& fashion_mnist_dir();
 

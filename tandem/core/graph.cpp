@@ -89,12 +89,15 @@ Node& append(Graph& g, const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs, in
   NodePtr node = Node::make(op, inputs.size(), static_cast<size_t>(n_outputs), 0, attrs);
   infer_types(op, inputs, attrs, node->outputs(), n_outputs);
   for (size_t i = 0; i < inputs.size(); ++i) node->inputs()[i] = inputs[i];
+  node->walk_slot = static_cast<uint32_t>(g.nodes.size());
   g.nodes.push_back(std::move(node));
   return *g.nodes.back();
 }
 
 void Graph::number() const {
-  for (size_t i = 0; i < nodes.size(); ++i) nodes[i]->walk_slot = static_cast<uint32_t>(i);
+  // Nothing is written to a graph that is in order already: threads may run it at the same time.
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i]->walk_slot != i) nodes[i]->walk_slot = static_cast<uint32_t>(i);
 }
 
 Graph Graph::clone() const {
@@ -160,6 +163,7 @@ std::vector<Tensor> bind_inputs(const Graph& g, ArrayRef<Tensor> arguments) {
   if (values.size() < g.inputs.size())
     values.insert(values.end(), g.captured.begin(), g.captured.end());
   for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].defined() && g.inputs[i]->outputs()[0].dtype == DType::Undefined) continue;
     TANDEM_CHECK(values[i].defined(), "run: ", i < g.n_args() ? "argument " : "captured tensor ", i,
                  " is undefined",
                  i < g.n_args() ? "" : " (a graph that was read from text has none: give a value)");
@@ -168,6 +172,13 @@ std::vector<Tensor> bind_inputs(const Graph& g, ArrayRef<Tensor> arguments) {
                       type);
   }
   return values;
+}
+
+// True iff the value lies in a constant, which the next run needs unchanged.
+bool in_constant(const Edge& e) {
+  const Node* n = e.node.get();
+  while (n->op->view) n = n->inputs()[0].node.get();
+  return n->op == &kConstantOp;
 }
 
 // Writes reach their tensors last. What is to be written or returned and lies in memory that
@@ -218,7 +229,10 @@ std::vector<Tensor> Graph::run(ArrayRef<Tensor> arguments) const {
     }
   }
   std::vector<Tensor> results;
-  for (const Edge& e : outputs) results.push_back(values[first[e.node->walk_slot] + e.index]);
+  for (const Edge& e : outputs) {
+    const Tensor& value = values[first[e.node->walk_slot] + e.index];
+    results.push_back(in_constant(e) ? value.clone() : value);
+  }
   if (!writes.empty()) apply_writes(*this, bound, results);
   results.resize(n_results);
   return results;
@@ -240,6 +254,8 @@ bool same_node(const Node& a, const Node& b) {
     if (!same_edge(a.inputs()[i], b.inputs()[i])) return false;
   for (uint32_t k = 0; k < a.n_outputs; ++k)
     if (!same_type(a.outputs()[k], b.outputs()[k])) return false;
+  // Which input it is, is seen from the list of them.
+  if (a.op == &kInputOp) return a.attrs().as<InputAttrs>().name == b.attrs().as<InputAttrs>().name;
   return a.attrs() == b.attrs();
 }
 
@@ -278,7 +294,10 @@ size_t structural_hash(const Graph& g) {
     for (uint32_t i = 0; i < n->n_inputs; ++i) add_edge(n->inputs()[i]);
     for (uint32_t k = 0; k < n->n_outputs; ++k)
       h = mix(h, std::hash<TensorType>()(n->outputs()[k]));
-    if (const AttrRef a = n->attrs(); a.type) h = mix(h, a.type->hash(a.data));
+    if (n->op == &kInputOp)
+      h = mix(h, std::hash<std::string>()(n->attrs().as<InputAttrs>().name));
+    else if (const AttrRef a = n->attrs(); a.type)
+      h = mix(h, a.type->hash(a.data));
   }
   for (const NodePtr& n : g.inputs) h = mix(h, n->walk_slot);
   for (size_t i = 0; i < g.n_results; ++i) add_edge(g.outputs[i]);

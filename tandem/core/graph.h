@@ -10,8 +10,8 @@ namespace tandem {
 
 /// A program as data: nodes in an order in which each comes after those it reads.
 ///
-/// The one form that recording makes, passes rewrite, and printing, saving, drawing and running read.
-/// Invariants:
+/// The one form that recording makes, passes rewrite, and printing, saving, drawing and running
+/// read. Invariants:
 /// * Inputs are nodes of the op `input`, listed in `inputs` and also among `nodes`: first the
 ///   arguments of the recorded function, then the tensors that it took from outside (`captured`).
 /// * Constants are nodes of the op `constant`, which hold their tensor.
@@ -26,11 +26,11 @@ struct Graph {
 
   std::vector<NodePtr> nodes;
   std::vector<NodePtr> inputs;
-  std::vector<Edge> outputs;      // the results, then the values of `writes`
-  std::vector<Tensor> captured;   // values of inputs[n_args()...]; undefined after parsing
+  std::vector<Edge> outputs;     // the results, then the values of `writes`
+  std::vector<Tensor> captured;  // values of inputs[n_args()...]; undefined after parsing
   std::vector<Write> writes;
-  size_t n_results = 0;           // outputs[0 .. n_results) are what the function returned
-  bool autograd = false;          // True iff it shows what backward would walk: leaves, partial edges
+  size_t n_results = 0;   // outputs[0 .. n_results) are what the function returned
+  bool autograd = false;  // True iff it shows what backward would walk: leaves, partial edges
 
   size_t n_args() const { return inputs.size() - captured.size(); }
 
@@ -40,8 +40,8 @@ struct Graph {
   static Graph parse(std::string_view text);
   std::string str() const;
 
-  /// Runs the nodes one by one with the ordinary ops, so that gradients flow, and applies the writes.
-  /// Takes the arguments only, or the arguments and then values for what was captured.
+  /// Runs the nodes one by one with the ordinary ops, so that gradients flow, and applies the
+  /// writes. Takes the arguments only, or the arguments and then values for what was captured.
   std::vector<Tensor> run(ArrayRef<Tensor> arguments) const;
 
   /// Numbers the nodes: walk_slot of nodes[i] becomes i. Passes use it to index side tables.
@@ -52,8 +52,8 @@ struct Graph {
 /// Readable text, one assignment a node: %2 = mul(%0, %1) : float32 [3, 4]
 std::ostream& operator<<(std::ostream& out, const Graph& g);
 
-/// True iff they are the same program: equal nodes in equal order, equal results and writes. What was
-/// captured is not looked at, its type is.
+/// True iff they are the same program: equal nodes in equal order, equal results and writes. What
+/// was captured is not looked at, its type is.
 bool same(const Graph& a, const Graph& b);
 /// Equal for equal graphs, in every process.
 size_t structural_hash(const Graph& g);
@@ -69,9 +69,9 @@ void infer_types(const OpDef& op, ArrayRef<Edge> inputs, AttrRef attrs, TensorTy
 
 /// Where a graph's value comes from outside.
 struct InputAttrs {
-  int64_t index = 0;  // position in Graph::inputs
-  std::string name;  // may be empty
-  TensorType type;
+  int64_t index = 0;  // among the arguments, or among the captured
+  std::string name;   // may be empty
+  TensorType type;    // without a dtype for an argument that is not there
   TANDEM_FIELDS(index, name, type)
 };
 extern const OpDef kInputOp;

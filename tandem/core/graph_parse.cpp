@@ -223,7 +223,6 @@ class Parser {
     else
       op_line(op, place);
     in_.expect_end_of_line();
-    g_.nodes.back()->walk_slot = static_cast<uint32_t>(g_.nodes.size() - 1);
     nodes_.emplace(result.number, g_.nodes.size() - 1);
     return true;
   }
@@ -239,11 +238,11 @@ class Parser {
     places_.push_back(Place::own(attrs.type));
   }
 
+  // Its place in the list where it stands.
   int64_t input_index(const Named& result) {
-    for (size_t i = 0; i < args_.size(); ++i)
-      if (args_[i].number == result.number) return static_cast<int64_t>(i);
-    for (size_t i = 0; i < captured_.size(); ++i)
-      if (captured_[i].number == result.number) return static_cast<int64_t>(args_.size() + i);
+    for (const std::vector<Named>* list : {&args_, &captured_})
+      for (size_t i = 0; i < list->size(); ++i)
+        if ((*list)[i].number == result.number) return static_cast<int64_t>(i);
     in_.fail_at(result.place,
                 str("the input %", result.number, " is not listed in the first line"));
   }
@@ -346,7 +345,7 @@ class Parser {
         if (n.op != &kInputOp)
           in_.fail_at(name.place,
                       str("%", name.number, " is listed as an input but is ", n.op->name));
-        if (n.attrs().as<InputAttrs>().index != static_cast<int64_t>(g_.inputs.size()))
+        if (!positions_.emplace(&n, static_cast<uint32_t>(g_.inputs.size())).second)
           in_.fail_at(name.place, str("%", name.number, " is listed twice"));
         g_.inputs.push_back(NodePtr(&n));
       }
@@ -370,7 +369,7 @@ class Parser {
     const Node& target = node_of(to);
     if (target.op != &kInputOp)
       in_.fail_at(to.place, str("%", to.number, " is not an input: nothing can be written to it"));
-    const auto input = static_cast<uint32_t>(target.attrs().as<InputAttrs>().index);
+    const uint32_t input = positions_.at(&target);
     for (const Graph::Write& w : g_.writes)
       if (w.input == input) in_.fail_at(to.place, str("%", to.number, " is written twice"));
     in_.expect("<-");
@@ -388,8 +387,9 @@ class Parser {
   AttrReader in_;
   Graph g_;
   std::vector<Named> args_, captured_;
-  std::unordered_map<int64_t, size_t> nodes_;  // from numbers to positions
-  std::vector<Place> places_;                  // by node, of its first output
+  std::unordered_map<int64_t, size_t> nodes_;            // from numbers to positions
+  std::unordered_map<const Node*, uint32_t> positions_;  // of the inputs in Graph::inputs
+  std::vector<Place> places_;                            // by node, of its first output
 };
 
 }  // namespace
