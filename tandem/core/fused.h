@@ -12,22 +12,71 @@ namespace tandem {
 /// The inputs of a fused node are whole values in row-major order; views of them are part of the
 /// group and have become strides.
 struct FusedGroup {
-  Graph body;                    // the nodes it stands for, views included; runs without the jit
+  /// A kernel made of a nest looks nothing up, so it cannot refuse an index. Whoever runs it does
+  /// that first, with check_indices; the body's own kernels do it by themselves.
+  struct IndexCheck {
+    int operand;     // that is read: int64, one index a row
+    int64_t extent;  // indices are in [0, extent)
+    int64_t dim;     // for the message
+    const char* op;  // for the message
+  };
+  /// A matrix product that the kernel carries on from: it is written to the memory of one of the
+  /// results, and the kernel reads it there and overwrites it, while it is in the cache. None of
+  /// the results may lie in the memory of an input then.
+  struct Product {
+    struct Factor {  // where an input of the product lies
+      int input;     // of the fused node
+      int64_t offset;
+      Dims sizes, strides;
+    };
+    const OpDef* op = nullptr;  // null: there is none
+    AttrBox attrs;
+    std::vector<Factor> factors;
+    int output = -1;  // the result that has the product's type
+  };
+
+  Graph body;  // the nodes it stands for, views included; runs without the jit
   LoopNest nest;
-  std::vector<int> source;       // by operand that is read: the node's input it lies in
+  std::vector<int> source;       // by operand that is read: the node's input; -1: the product
   std::vector<int64_t> offsets;  // by operand: its first element, counted from the value's start
   Dims extents;                  // as LoopCall::extents
   std::vector<Dims> strides;     // by operand, as LoopCall::strides
+  std::vector<IndexCheck> checks;
+  Product product;
+
+  /// Number of rows and columns that the kernel walks.
+  int64_t rows() const;
+  int64_t columns() const { return extents.back(); }
 };
 
 struct FusedAttrs {
   std::shared_ptr<const FusedGroup> group;
   TANDEM_FIELDS(group)
 };
+/// Its inputs and outputs are those of the body. The kernel runs the body op by op.
 extern const OpDef kFused;
+
+/// The group of a fused node; null for any other node.
+const FusedGroup* fused_group(const Node& n);
+/// True iff running the node may fail because of the values it is given; see OpDef::checks_values.
+bool checks_values(const Node& n);
+
+/// Throws an IndexError if the group would look up an index that is out of range. `inputs` are the
+/// fused node's, row-major.
+void check_indices(const FusedGroup& group, const Array* inputs);
+/// Computes the group's product, which it has, into the memory of its result number product.output.
+void run_product(const FusedGroup& group, const Array* inputs, const Array& out);
 
 bool operator==(const std::shared_ptr<const FusedGroup>& a,
                 const std::shared_ptr<const FusedGroup>& b);
 std::ostream& operator<<(std::ostream& out, const std::shared_ptr<const FusedGroup>& g);
 
 }  // namespace tandem
+
+/// Equal groups have equal hashes.
+template <>
+struct std::hash<std::shared_ptr<const tandem::FusedGroup>> {
+  size_t operator()(const std::shared_ptr<const tandem::FusedGroup>& g) const {
+    return g ? g->nest.hash() : 0;
+  }
+};

@@ -9,28 +9,18 @@
 #include "tandem/ops/binary.h"
 #include "tandem/ops/compare.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/gather_op.h"
 #include "tandem/ops/indexing_op.h"
 #include "tandem/ops/ternary.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
 
-extern const OpDef kScatter;
 extern const OpDef kScatterReduce;
 
 namespace {
 
 using kernels::ScatterFn;
-
-struct GatherAttrs {
-  int64_t dim;
-  TANDEM_FIELDS(dim)
-};
-struct ScatterAttrs {
-  int64_t dim;
-  ScatterFn fn;
-  TANDEM_FIELDS(dim, fn)
-};
 
 void scatter_kernel(const KernelArgs& a) {
   const auto& s = a.attrs<ScatterAttrs>();
