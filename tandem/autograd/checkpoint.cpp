@@ -5,6 +5,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/autograd/walk.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/core/saved.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::autograd::detail {
@@ -45,10 +46,10 @@ class NewNodesScope {
 Tensor fresh_leaf(const Tensor& t) { return t.detach().requires_grad_(); }
 
 // The same values behind a node that the walk can stop at.
-Tensor behind_identity(const Tensor& t) {
+Tensor behind_identity(const Tensor& t, const Edge& history) {
   auto copy = t.impl()->alias();
   NodePtr node = Node::make(kIdentity, 1, 1, 0, {});
-  node->inputs()[0] = t.impl()->grad_edge();
+  node->inputs()[0] = history;
   node->outputs()[0] = copy->type;
   copy->edge = {std::move(node), 0};
   return Tensor(std::move(copy));
@@ -69,7 +70,7 @@ class RandomScope {
 struct Recompute final : CustomBackward {
   TensorFunction fn;
   Tensor random;  // the state of the default generator before forward
-  variable_list inputs;
+  variable_list inputs;            // their values; where they came from the node's edges say
   std::vector<uint32_t> versions;  // of the inputs
   bool released = false;
 
@@ -130,8 +131,8 @@ struct Recompute final : CustomBackward {
           ") was overwritten after the checkpoint, so the result cannot "
           "be computed again");
       AutoGradMode with_grad(true);
-      const bool wants = static_cast<bool>(node.inputs()[i].node);
-      args.push_back(!wants ? t : create_graph ? behind_identity(t) : fresh_leaf(t));
+      const Edge& from = node.inputs()[i];
+      args.push_back(!from ? t : create_graph ? behind_identity(t, from) : fresh_leaf(t));
     }
     AutoGradMode with_grad(true);
     RandomScope same_numbers(random);
@@ -182,6 +183,7 @@ variable_list checkpoint(const TensorFunction& fn, const variable_list& inputs) 
   variable_list args;
   for (const Tensor& t : inputs) {
     recompute->versions.push_back(t.defined() ? t.impl()->version() : 0);
+    recompute->inputs.push_back(t.defined() ? Tensor(values_of(t.impl())) : t);
     args.push_back(t.defined() && t.requires_grad() ? fresh_leaf(t) : t);
   }
 
@@ -196,7 +198,6 @@ variable_list checkpoint(const TensorFunction& fn, const variable_list& inputs) 
   }
 
   recompute->fn = fn;
-  recompute->inputs = inputs;
   NodePtr node = Node::make(kCustom, inputs.size() + captured.size(), outputs.size(), 0, {});
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].defined() && inputs[i].requires_grad())

@@ -8,6 +8,7 @@
 
 #include "tandem/base/warning.h"
 #include "tandem/core/apply.h"
+#include "tandem/core/saved.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
@@ -103,10 +104,13 @@ void AutogradContext::keep(const Node& node) {
                  ": Inference tensors cannot be saved for backward. To work around you can make a "
                  "clone to get a normal tensor and use it in autograd.");
     s.version = t.impl()->version();
+    s.values = values_of(t.impl());
     const Edge& e = t.impl()->edge;
     // An output owns the node; the node must not own the output.
-    if (e.node.get() == &node) s.output = static_cast<int>(e.index);
-    s.impl = s.output >= 0 ? t.impl()->alias() : t.impl_ptr();
+    if (e.node.get() == &node)
+      s.output = static_cast<int>(e.index);
+    else if (t.impl()->wants_grad())
+      s.history = t.impl()->grad_edge();
   }
   to_save_.clear();
 }
@@ -120,27 +124,23 @@ variable_list AutogradContext::get_saved_variables() const {
   variable_list list;
   for (size_t i = 0; i < saved_.size(); ++i) {
     const SavedVariable& s = saved_[i];
-    if (!s.impl) {
+    if (!s.values) {
       list.emplace_back();
       continue;
     }
-    if (s.impl->version() != s.version) {
-      const char* writer = s.impl->storage->last_writer.load(std::memory_order_relaxed);
+    if (s.values->version() != s.version) {
+      const char* writer = s.values->storage->last_writer.load(std::memory_order_relaxed);
       TANDEM_CHECK(false, node_->name(),
                    ": one of the variables needed for gradient computation has been modified by an "
                    "inplace operation: saved variable ",
-                   i, " (", s.impl->type, ") was saved at version ", s.version, ", and ",
+                   i, " (", s.values->type, ") was saved at version ", s.version, ", and ",
                    writer ? writer : "something", "_ has overwritten it since (version ",
-                   s.impl->version(), " now). Use the out-of-place form, or clone() first.");
+                   s.values->version(), " now). Use the out-of-place form, or clone() first.");
     }
-    if (s.output < 0) {
-      list.emplace_back(s.impl);
-      continue;
-    }
-    auto again = s.impl->alias();
-    if (t_mode.grad)
-      again->edge = {NodePtr(const_cast<Node*>(node_)), static_cast<uint32_t>(s.output)};
-    list.emplace_back(std::move(again));
+    Edge history = s.history;
+    if (s.output >= 0 && t_mode.grad)
+      history = {NodePtr(const_cast<Node*>(node_)), static_cast<uint32_t>(s.output)};
+    list.push_back(with_history(s.values.get(), history));
   }
   return list;
 }

@@ -52,9 +52,10 @@ class AutogradContext {
   friend class detail::FunctionCall;
   friend struct detail::FunctionNode;
   struct SavedVariable {
-    intrusive_ptr<TensorImpl> impl;
+    intrusive_ptr<TensorImpl> values;
     uint32_t version = 0;
-    int output = -1;  // which output of the function it is; those are kept without their history
+    Edge history;     // empty for outputs of the function itself: they own it
+    int output = -1;  // which output of the function it is
   };
 
   void keep(const Node& node);  // moves to_save_ into saved_

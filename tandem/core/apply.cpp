@@ -4,6 +4,7 @@
 
 #include "tandem/core/node_extra.h"
 #include "tandem/core/recorder.h"
+#include "tandem/core/saved.h"
 #include "tandem/core/view_chain.h"
 
 namespace tandem {
@@ -82,20 +83,18 @@ bool any_wants_grad(TensorArgs in) {
 // -- Recording for backward ------------------------------------------------------------------
 // In two halves, because an in-place op overwrites one of the inputs between them.
 
-void save(Node& node, int slot, TensorImpl* t) {
+void save(Node& node, int slot, intrusive_ptr<TensorImpl> t) {
   TANDEM_CHECK(
       !t->inference, node.op->name,
       ": Inference tensors cannot be saved for backward. To work around you can make a clone "
       "to get a normal tensor and use it in autograd.");
-  retain(t);
-  node.saved()[slot] = {t, t->version()};
+  const uint32_t version = t->version();
+  node.saved()[slot] = {t.detach(), version};
 }
 
-// The values that an in-place op is about to overwrite, with the history that they had.
-Tensor copy_before_write(TensorImpl* t) {
-  const Tensor copy = Tensor(intrusive_ptr<TensorImpl>(t)).detach().clone();
-  if (t->wants_grad()) copy.impl()->edge = t->grad_edge();
-  return copy;
+// The values that an in-place op is about to overwrite.
+intrusive_ptr<TensorImpl> copy_before_write(TensorImpl* t) {
+  return Tensor(intrusive_ptr<TensorImpl>(t)).detach().clone().impl_ptr();
 }
 
 NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorImpl* overwritten) {
@@ -111,9 +110,9 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
     TensorImpl* t = in[i].impl;
     if (i < Saves::kMaxInputs && mask >> i & 1) {
       if (overwritten && t->storage == overwritten->storage)
-        save(*node, slot++, copy_before_write(t).impl());
+        save(*node, slot++, copy_before_write(t));
       else
-        save(*node, slot++, t);
+        save(*node, slot++, values_of(t));
     }
     if (t->wants_grad()) node->inputs()[i] = t->grad_edge();
   }
@@ -128,7 +127,7 @@ void finish_record(const NodePtr& node, Tensor* outputs) {
     node->outputs()[k] = out->type;
     const int slot = node->saved_index(Saves::kMaxInputs + k);
     // A copy of the handle, without the edge: the result owns the node, not the other way round.
-    if (slot >= 0) save(*node, slot, out->alias().get());
+    if (slot >= 0) save(*node, slot, out->alias());
     if (is_floating(out->type.dtype)) {
       out->edge.node = node;
       out->edge.index = static_cast<uint32_t>(k);

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tandem/core/node_extra.h"
+#include "tandem/core/saved.h"
 
 // The linker gathers the entries of all TANDEM_OPs between these two.
 extern "C" {
@@ -66,17 +67,15 @@ Tensor VjpArgs::grad_or_zeros(int i) const {
 
 Tensor VjpArgs::input(int i) const {
   const Saved& s = checked_saved(node, i, "input", i);
-  return Tensor(intrusive_ptr<TensorImpl>(s.impl));
+  if (!t_mode.grad) return Tensor(intrusive_ptr<TensorImpl>(s.impl));
+  // Seen again with its history, so that a gradient of the gradient flows on.
+  return with_history(s.impl, node.inputs()[i]);
 }
 
 Tensor VjpArgs::output(int i) const {
   const Saved& s = checked_saved(node, Saves::kMaxInputs + i, "output", i);
-  Tensor t(intrusive_ptr<TensorImpl>(s.impl));
-  if (!t_mode.grad) return t;
-  // Seen again with its history, so that a gradient of the gradient flows on.
-  auto again = s.impl->alias();
-  again->edge = {NodePtr(const_cast<Node*>(&node)), static_cast<uint32_t>(i)};
-  return Tensor(std::move(again));
+  if (!t_mode.grad) return Tensor(intrusive_ptr<TensorImpl>(s.impl));
+  return with_history(s.impl, {NodePtr(const_cast<Node*>(&node)), static_cast<uint32_t>(i)});
 }
 
 const Tensor& BatchArgs::in(int i) const { return inputs[i]; }

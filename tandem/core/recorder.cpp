@@ -156,8 +156,11 @@ Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
 Edge Recorder::value_of(TensorImpl* t) {
   const Binding& b = binding(t);
   if (b.captured >= 0 && t->wants_grad()) {
+    // One history is one target, whichever of its tensors are read: saved values come as others.
+    const Edge& e = t->grad_edge();
     bool known = false;
-    for (const Tensor& d : differentiable_) known |= d.impl() == t;
+    for (const Tensor& d : differentiable_)
+      known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
     if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
   }
   return shows_all(t, b.base) ? b.value : view_of(t, b);

@@ -15,6 +15,17 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+struct Square : autograd::Function<Square> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x) {
+    ctx->save_for_backward({x});
+    return x * x;
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* ctx,
+                                          autograd::variable_list grads) {
+    return {grads[0] * 2 * ctx->get_saved_variables()[0]};
+  }
+};
+
 TEST(Memory, OnlyWhatAGradientNeedsIsKept) {
   const int64_t n = 1 << 14, bytes = n * 4;
   Tensor x = ones({n}, kFloat).requires_grad_(), c = ones({n}, kFloat);
@@ -112,6 +123,60 @@ TEST(Memory, TheCycleOfCreateGraphEndsWithGrad) {
     h.mutable_grad().reset();
   }
   EXPECT_EQ(memory::stats().objects, before.objects);
+}
+
+// What was saved is later written by something computed from what saved it.
+TEST(Memory, WritingWhatWasSavedMakesNoCycle) {
+  Tensor w = leaf({4});
+  auto forms = std::vector<std::function<void()>>{
+      [&] {
+        Tensor h = zeros({4}, kDouble);  // no history before
+        h.add_(h * w);
+      },
+      [&] {
+        Tensor h = w * 2;
+        h.add_(h * w);
+      },
+      [&] {
+        Tensor h = zeros({2, 4}, kDouble), row = h[0];
+        h.add_(row * w);
+      },
+      [&] {
+        Tensor h = zeros({2, 4}, kDouble);
+        h[0].copy_(h[1] * w);
+        h[1].copy_(h[0] * w);
+      },
+      [&] {
+        Tensor h = w.exp();
+        h.mul_(h * w);
+      },
+      [&] {
+        Tensor h = w * 2;
+        h.add_(Square::apply(h) * w);
+      },
+      [&] {
+        Tensor h = w * 2;
+        h.add_(checkpoint([&](const Tensor& x) { return x * w; }, {h}));
+      },
+  };
+  const auto before = memory::stats();
+  for (size_t i = 0; i < forms.size(); ++i) {
+    forms[i]();
+    EXPECT_EQ(memory::stats().objects, before.objects) << "form " << i;
+  }
+}
+
+// Saved values are kept apart from their history; a gradient of the gradient finds it again.
+TEST(Memory, SavedValuesFindTheirHistoryAgain) {
+  Tensor x = test::values({2}, {2, 3}).requires_grad_();
+  Tensor row = ones({2, 2}, kDouble).select(0, 1).requires_grad_();  // a leaf that is a view
+  Tensor h = x * x;
+  Tensor y = h.view({2, 1}) * h.t().reshape({2, 1}) * row.view({2, 1});
+  const Tensor gx = autograd::grad({y.sum()}, {x}, {}, true, true)[0];
+  expect_near(gx, {32, 108});
+  const auto second = autograd::grad({gx.sum()}, {x, row});
+  expect_near(second[0], {48, 108});
+  expect_near(second[1], {32, 108});
 }
 
 TEST(Memory, ErrorsLeaveNothingBehind) {
