@@ -1,35 +1,56 @@
 #include "tandem/compile/program.h"
 
+#include <mutex>
 #include <ostream>
 
-#include "tandem/ops/ops.h"
+#include "tandem/graph/pipeline.h"
+#include "tandem/runtime/executor.h"
 
 namespace tandem {
 
 struct Program::Impl {
-  Graph graph;
+  explicit Impl(const Graph& g)
+      : graph(optimise(g, {}, &report)), executor(runtime::make_plan(graph)) {}
+
+  /// For kernels, whose results go to memory that is given. Made when it is first asked for.
+  const runtime::Executor& raw() const {
+    std::call_once(once, [this] {
+      dense = std::make_unique<runtime::Executor>(
+          runtime::make_plan(graph, {.dense_results = true}));
+    });
+    return *dense;
+  }
+
+  PipelineReport report;
+  const Graph graph;
+  const runtime::Executor executor;
+  mutable std::once_flag once;
+  mutable std::unique_ptr<runtime::Executor> dense;
 };
 
-Program::Program(const Graph& g) : impl_(new Impl{g.clone()}) {}
+Program::Program(const Graph& g) : impl_(std::make_unique<Impl>(g)) {}
 Program::~Program() = default;
 
 std::vector<Tensor> Program::run(ArrayRef<Tensor> inputs) const {
-  const NoGradGuard no_grad;
-  return impl_->graph.run(inputs);
+  const size_t n = impl_->executor.plan().n_args;
+  return impl_->executor.run(inputs.slice(0, n), inputs.slice(n, inputs.size() - n));
 }
 
 void Program::run(void* const* inputs, void* const* results) const {
-  const Graph& g = impl_->graph;
-  std::vector<Tensor> in;
-  for (size_t i = 0; i < g.inputs.size(); ++i) {
-    const TensorType& t = g.inputs[i]->outputs()[0];
-    in.push_back(from_blob(inputs[i], t.sizes, t.dtype));
-  }
-  const std::vector<Tensor> out = run(in);
-  for (size_t i = 0; i < out.size(); ++i)
-    from_blob(results[i], out[i].sizes(), out[i].dtype()).copy_(out[i]);
+  impl_->raw().run(inputs, results);
 }
 
-void Program::explain(std::ostream& out) const { out << impl_->graph; }
+void Program::explain(std::ostream& out) const {
+  const runtime::Plan& plan = impl_->executor.plan();
+  out << impl_->report << "  plan: " << plan.steps.size() << " steps, arena "
+      << plan.arena_bytes << " bytes for " << plan.intermediate_bytes
+      << " bytes of intermediate values\n";
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const runtime::Step& s = plan.steps[i];
+    const runtime::StepCost cost = runtime::cost_of(plan, s);
+    out << "    " << i << ": " << s.op->name << (s.in_place ? " (in place)" : "") << ", reads "
+        << cost.bytes_read << " and writes " << cost.bytes_written << " bytes\n";
+  }
+}
 
 }  // namespace tandem
