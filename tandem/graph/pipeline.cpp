@@ -8,6 +8,8 @@
 #include "tandem/graph/cse.h"
 #include "tandem/graph/dce.h"
 #include "tandem/graph/fold.h"
+#include "tandem/graph/fuse.h"
+#include "tandem/graph/schedule.h"
 #include "tandem/graph/simplify.h"
 #include "tandem/graph/verify.h"
 
@@ -23,7 +25,10 @@ constexpr Pass kPasses[] = {
     {"dce", dce},            // most of what is recorded of a backward is never asked for
     {"fold", fold},          // makes numbers, which simplify looks for
     {"simplify", simplify},  // makes equal what was written differently, which cse looks for
-    {"cse", cse},           {"final_dce", dce},  // what they have all left behind
+    {"cse", cse},
+    {"final_dce", dce},      // what they have all left behind
+    {"fuse", fuse},          // after it, one node is one kernel
+    {"schedule", schedule},  // the order of kernels, not of ops
 };
 
 using Clock = std::chrono::steady_clock;
