@@ -39,6 +39,8 @@ good() {
     labels 20 | gzip >"$data/$prefix-labels-idx1-ubyte.gz"
   done
 }
+# first N: the first bytes of what comes in. Reads all of it: a closed pipe would end the writer, and us.
+first() { dd bs=1 count="$1" status=none && cat >/dev/null; }
 bad() { expect 1 "$1" --data "$data" --epochs 1; }
 
 # Real training: this must reach what a broken gradient would not.
@@ -60,7 +62,7 @@ good; labels 20 | gzip >"$data/train-images-idx3-ubyte.gz";      bad "has 1 dime
 good; printf '\0\0\x0d\x03' | gzip >"$data/train-images-idx3-ubyte.gz"; bad "elements of type 13"
 good; printf '\0\0\x08\x03\0\0' | gzip >"$data/train-images-idx3-ubyte.gz"
 bad "the header ends in dimension 0"
-good; images 20 | head -c 9000 | gzip >"$data/train-images-idx3-ubyte.gz"
+good; images 20 | first 9000 | gzip >"$data/train-images-idx3-ubyte.gz"
 bad "the header promises 15680 bytes, there are 8984"
 good; { images 20; echo more; } | gzip >"$data/train-images-idx3-ubyte.gz"; bad "goes on after the 15680 bytes"
 # A header that promises 4 * 10^9 images must not make the program ask for that memory.
@@ -68,7 +70,7 @@ good; printf "\\x00\\x00\\x08\\x03$(be32 4000000000)$(be32 28)$(be32 28)" | gzip
 bad "the header promises 3136000000000 bytes, there are 0"
 good; printf "\\x00\\x00\\x08\\x03$(be32 4294967295)$(be32 4294967295)$(be32 4294967295)" | gzip >"$data/train-images-idx3-ubyte.gz"
 bad "impossible extents"
-good; images 20 | gzip | head -c 30 >"$data/train-images-idx3-ubyte.gz"; bad "train-images-idx3-ubyte.gz: is cut short"
+good; images 20 | gzip | first 30 >"$data/train-images-idx3-ubyte.gz"; bad "train-images-idx3-ubyte.gz: is cut short"
 good; images 20 | gzip >"$scratch/gz"
 printf '\xff\xff\xff\xff' | dd of="$scratch/gz" bs=1 seek=25 conv=notrunc status=none
 cp "$scratch/gz" "$data/train-images-idx3-ubyte.gz";             bad "train-images-idx3-ubyte.gz: is damaged"
