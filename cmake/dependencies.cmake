@@ -1,4 +1,4 @@
-# What comes from Debian: oneDNN, Highway, LAPACK, OpenMP, threads.
+# What comes from Debian: oneDNN, Highway, LAPACK, LLVM, OpenMP, threads.
 find_package(Threads REQUIRED)
 
 # One thread pool in the process. oneDNN and OpenBLAS bring libgomp, so Tandem uses libgomp as well.
@@ -40,3 +40,29 @@ find_library(TANDEM_OPENBLAS_LIBRARY openblas
 get_filename_component(TANDEM_OPENBLAS_DIR ${TANDEM_OPENBLAS_LIBRARY} DIRECTORY)
 add_library(tandem_lapack INTERFACE)
 target_link_libraries(tandem_lapack INTERFACE ${TANDEM_OPENBLAS_LIBRARY})
+
+# LLVM's C headers. Its library is opened at run time, when the first kernel has to be made
+# (jit/llvm/api.h says why), so nothing is linked, and the shared and the static library need it alike.
+add_library(tandem_llvm INTERFACE)
+if(TANDEM_WITH_LLVM)
+  find_program(TANDEM_LLVM_CONFIG llvm-config-19)
+  set(llvm_include_hint /usr/lib/llvm-19/include)
+  set(llvm_library_hint /usr/lib/llvm-19/lib)
+  if(TANDEM_LLVM_CONFIG)
+    execute_process(COMMAND ${TANDEM_LLVM_CONFIG} --includedir
+      OUTPUT_VARIABLE llvm_include_hint OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${TANDEM_LLVM_CONFIG} --libdir
+      OUTPUT_VARIABLE llvm_library_hint OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  find_path(TANDEM_LLVM_INCLUDE llvm-c/Core.h HINTS ${llvm_include_hint} NO_DEFAULT_PATH)
+  find_library(TANDEM_LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_library_hint})
+  if(TANDEM_LLVM_INCLUDE AND TANDEM_LLVM_LIBRARY)
+    target_include_directories(tandem_llvm SYSTEM INTERFACE ${TANDEM_LLVM_INCLUDE})
+    target_compile_definitions(tandem_llvm INTERFACE TANDEM_WITH_LLVM=1
+      "TANDEM_LLVM_PATH=\"${TANDEM_LLVM_LIBRARY}\"")
+    target_link_libraries(tandem_llvm INTERFACE ${CMAKE_DL_LIBS})
+  else()
+    message(STATUS "LLVM 19 (llvm-19-dev) was not found: fused kernels will not be compiled")
+    set(TANDEM_WITH_LLVM OFF)
+  endif()
+endif()

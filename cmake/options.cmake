@@ -2,6 +2,7 @@
 option(TANDEM_BUILD_TESTS "Build the tests" ON)
 option(TANDEM_BUILD_EXAMPLES "Build the example programs" ON)
 option(TANDEM_BUILD_BENCH "Build the benchmarks" ON)
+option(TANDEM_WITH_LLVM "Make machine code for fused kernels with LLVM 19" ON)
 option(TANDEM_WERROR "Treat warnings as errors" ON)
 set(TANDEM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 

@@ -7,6 +7,9 @@ include(GNUInstallDirs)
 function(tandem_folder name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tandem/${name}/*.cpp)
+  if(NOT TANDEM_WITH_LLVM)
+    list(FILTER sources EXCLUDE REGEX "/jit/llvm/")
+  endif()
   if(NOT sources)
     return()
   endif()
@@ -50,11 +53,11 @@ function(tandem_library)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
   install(EXPORT TandemStaticTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
-  # Not installed: headers for the inside, which are those of kernels/, and *_op.h and *_detail.h of the
-  # other folders. The install test compiles all that are.
+  # Not installed: headers for the inside, which are those of kernels/ and jit/llvm/, and *_op.h and
+  # *_detail.h of the other folders. The install test compiles all that are.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE PATTERN "*_op.h" EXCLUDE
-    PATTERN "*_detail.h" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN kernels EXCLUDE PATTERN jit/llvm EXCLUDE
+    PATTERN "*_op.h" EXCLUDE PATTERN "*_detail.h" EXCLUDE)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TandemConfig.cmake.in
     ${PROJECT_BINARY_DIR}/TandemConfig.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake

@@ -49,6 +49,25 @@ bool verify_graphs() {
 #endif
 }
 
+bool jit_enabled() {
+  static const bool value = [] {
+    const std::string v = text("TANDEM_JIT", "on");
+    return v != "off" && v != "0";
+  }();
+  return value;
+}
+
+const std::string& cache_dir() {
+  static const std::string value = [] {
+    if (const char* own = std::getenv("TANDEM_CACHE")) return std::string(own);
+    const std::string shared = text("XDG_CACHE_HOME", "");
+    if (!shared.empty()) return shared + "/tandem";
+    const std::string home = text("HOME", "");
+    return home.empty() ? home : home + "/.cache/tandem";
+  }();
+  return value;
+}
+
 const std::string& fashion_mnist_dir() {
   static const std::string value =
       text("TANDEM_FASHION_MNIST", "/usr/share/datasets/fashion-mnist");

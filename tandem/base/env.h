@@ -16,6 +16,11 @@ const std::string& log_topics();
 bool logs(std::string_view topic);
 /// TANDEM_VERIFY: graphs are checked after every pass if it is 1; in debug builds always.
 bool verify_graphs();
+/// TANDEM_JIT: "off" (or "0") keeps generated code from being made and used.
+bool jit_enabled();
+/// TANDEM_CACHE: folder for what the next process can use again, such as generated code. Otherwise
+/// `tandem` in $XDG_CACHE_HOME or in ~/.cache; empty if there is no such place.
+const std::string& cache_dir();
 /// TANDEM_FASHION_MNIST: folder of the Fashion-MNIST files.
 const std::string& fashion_mnist_dir();
 

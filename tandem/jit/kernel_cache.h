@@ -32,6 +32,8 @@ struct Stats {
   int64_t failed = 0;            // neither: their function stays null
 };
 
+struct ForkHandlers;
+
 /// A cache with a thread of its own. Programs use the functions below, which share one for the
 /// process; tests make their own.
 class KernelCache {
@@ -55,6 +57,7 @@ class KernelCache {
 
  private:
   struct State;
+  friend struct ForkHandlers;
   std::unique_ptr<State> state_;
 };
 
