@@ -47,6 +47,9 @@ bad() { expect 1 "$1" --data "$data" --epochs 1; }
 expect 0 "test accuracy" --digits --samples 6000 --epochs 2 --expect 95
 expect 0 "784-64-10" --digits --samples 4000 --epochs 2 --hidden 64 --loss norm --expect 70
 expect 0 "digits drawn by this program" --data "$scratch/none" --samples 500 --epochs 1
+expect 0 "the losses of eager and compiled are" --digits --samples 1000 --epochs 2 --hidden 32
+expect 0 "eager " --digits --samples 500 --epochs 1 --mode eager
+expect 0 "compiled function: 2 graphs" --digits --samples 500 --epochs 1 --mode compiled --explain
 expect 2 "less than the 101.00 % asked for" --digits --samples 500 --epochs 1 --expect 101
 
 good
@@ -84,6 +87,7 @@ expect 1 "option --epochs needs a value" --epochs
 expect 1 "option --epochs: '0' is not a number of at least 1" --epochs 0
 expect 1 "option --lr: 'fast' is not a number" --lr fast
 expect 1 "'hinge' is neither cross_entropy nor norm" --loss hinge
+expect 1 "'lazy' is neither eager nor compiled nor both" --mode lazy
 expect 0 "--epochs N" --help
 
 ((failures == 0)) && echo "all cases passed"
