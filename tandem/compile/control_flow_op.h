@@ -33,4 +33,26 @@ struct ScanAttrs {
 };
 extern const OpDef kScan;
 
+/// The gradient of a while loop in a graph: how many rounds there are is known only when it runs,
+/// so it runs the loop again, keeps the state of each round, and goes back by `gradient`. Inputs:
+/// those of the loop, then the gradients by the float ones among the final state.
+struct WhileGradAttrs {
+  SubGraph condition, body, gradient;
+  int64_t n_state = 0, n_seen = 0, n_condition_reads = 0, n_body_reads = 0;
+  TANDEM_FIELDS(condition, body, gradient, n_state, n_seen, n_condition_reads, n_body_reads)
+};
+extern const OpDef kWhileGrad;
+
+// Their gradients,
+Grads cond_vjp(const VjpArgs& a);
+Grads while_vjp(const VjpArgs& a);
+Grads while_grad_vjp(const VjpArgs& a);
+Grads scan_vjp(const VjpArgs& a);
+// and their rules for vmap.
+void batch_cond(const BatchArgs& a);
+void batch_while(const BatchArgs& a);
+void batch_scan(const BatchArgs& a);
+
+inline const TensorType& type_of(const Edge& e) { return e.node->outputs()[e.index]; }
+
 }  // namespace tandem
