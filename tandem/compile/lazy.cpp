@@ -149,6 +149,7 @@ void LazyRecorder::forget() {
   grad_slots_.clear();
   written_outside_.clear();
   differentiable_.clear();
+  view_inputs_.clear();
 }
 
 LazyRecorder& recorder() {

@@ -222,12 +222,15 @@ bool any_pending(TensorArgs in) {
   return false;
 }
 
-// Who keeps this call; null if it runs now, and then all values are there. Meta tensors have types
-// only, with or without a recorder.
+// Who keeps this call; null if it runs now, and then all values are there. Meta tensors that are not
+// part of what is recorded have types only, with or without a recorder.
 Recorder* keeper(const OpDef& op, const TensorImpl* self, TensorArgs in) {
-  bool meta = self && self->type.device.is_meta();
-  for (const TensorArg& a : in) meta |= a.impl && a.impl->type.device.is_meta();
-  if (meta) return nullptr;
+  bool meta = self && self->type.device.is_meta(), pending = self && self->is_pending();
+  for (const TensorArg& a : in) {
+    meta |= a.impl && a.impl->type.device.is_meta();
+    pending |= a.impl && a.impl->is_pending();
+  }
+  if (meta && !pending) return nullptr;
   Recorder* r = t_mode.recorder;
   if (!r && self && self->is_pending()) r = self->storage->pending.load(std::memory_order_acquire);
   for (const TensorArg& a : in)

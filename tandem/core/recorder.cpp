@@ -125,10 +125,25 @@ Recorder::Binding Recorder::capture(TensorImpl* t) {
     return b;
   }
   b.captured = static_cast<int64_t>(captured_.size());
-  b.value.node = NodePtr(&append(graph_, kInputOp, {}, InputAttrs{b.captured, {}, base->type}));
-  captured_inputs_.push_back(b.value.node);
-  captured_.push_back(Tensor(base));
+  b.value = capture_input(Tensor(base));
   return b;
+}
+
+Edge Recorder::capture_input(const Tensor& t) {
+  const auto index = static_cast<int64_t>(captured_.size());
+  Node& node = append(graph_, kInputOp, {}, InputAttrs{index, {}, t.impl()->type});
+  captured_inputs_.push_back(NodePtr(&node));
+  captured_.push_back(t);
+  return {NodePtr(&node), 0};
+}
+
+bool Recorder::is_view_input(TensorImpl* t) const {
+  if (!t->view || !t->wants_grad()) return false;
+  const auto found = bindings_.find(t->storage.get());
+  if (found == bindings_.end())
+    return t->storage->made_in != id_ &&
+           t->storage->pending.load(std::memory_order_relaxed) != this;
+  return found->second.captured >= 0 && !found->second.written;
 }
 
 ViewChain Recorder::chain_of(TensorImpl* t, const Binding& b) {
@@ -154,6 +169,15 @@ Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
 }
 
 Edge Recorder::value_of(TensorImpl* t) {
+  if (is_view_input(t)) {
+    auto [at, fresh] = view_inputs_.try_emplace(t);
+    if (fresh) {
+      const Tensor view{intrusive_ptr<TensorImpl>(t)};
+      at->second = capture_input(view);
+      differentiable_.push_back(view);
+    }
+    return at->second;
+  }
   const Binding& b = binding(t);
   if (b.captured >= 0 && t->wants_grad()) {
     // One history is one target, whichever of its tensors are read: saved values come as others.
@@ -169,6 +193,7 @@ Edge Recorder::value_of(TensorImpl* t) {
 void Recorder::write(TensorImpl* t, const Edge& value) {
   Binding& b = binding(t);
   if (b.captured >= 0) {
+    std::erase_if(view_inputs_, [&](const auto& v) { return v.first->storage == t->storage; });
     TensorImpl* root = t->view ? t->view->root() : t;
     for (TensorImpl* touched : {t, root}) {
       bool known = false;

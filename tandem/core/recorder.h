@@ -91,11 +91,16 @@ class Recorder {
   std::vector<GradSlot> grad_slots_;
   /// Tensors from outside, with what led to them before they were written.
   std::vector<std::pair<Tensor, Edge>> written_outside_;
+  /// Views from outside that have a history of their own: inputs by themselves, so that gradients
+  /// reach them, until the memory is written.
+  std::unordered_map<const TensorImpl*, Edge> view_inputs_;
   /// Tensors from outside that need a gradient, in order of use.
   std::vector<Tensor> differentiable_;
 
  private:
   Binding capture(TensorImpl* t);
+  Edge capture_input(const Tensor& t);
+  bool is_view_input(TensorImpl* t) const;
   Edge view_of(TensorImpl* t, const Binding& b);
   ViewChain chain_of(TensorImpl* t, const Binding& b);
 

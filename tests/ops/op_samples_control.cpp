@@ -42,7 +42,7 @@ List repeat_loop(const List& v) {
                                 [&](auto& s) {
                                   return List{s[0] + 1, s[1] * v[1] + v[0]};
                                 },
-                                {zeros({}, kLong), v[0]});
+                                {zeros({}, v[0].options().dtype(kLong)), v[0]});
   return {state[1]};
 }
 
