@@ -17,7 +17,7 @@ constexpr int64_t kSamples = 3;
 // Functions that look at values to find a shape or to check them; vmap must refuse these by name.
 const std::set<std::string> kLooking = {};
 // Ops that have no rule for all samples at once.
-const std::set<std::string> kOneByOne = {"histc"};
+const std::set<std::string> kOneByOne = {"histc", "while_loop_gradient"};
 
 class OpVmap : public testing::TestWithParam<const Row*> {
  protected:
