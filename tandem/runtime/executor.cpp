@@ -1,16 +1,42 @@
 #include "tandem/runtime/executor.h"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "tandem/base/memory.h"
+#include "tandem/base/parallel.h"
 #include "tandem/core/apply.h"
 #include "tandem/core/tensor_impl.h"
+#include "tandem/runtime/memory_plan.h"
 
 namespace tandem::runtime {
 namespace {
 
 constinit thread_local StepObserver* t_observer = nullptr;
+
+/// Memory for the rows that a kernel keeps; each thread has its own for all its loops.
+class LoopScratch {
+ public:
+  ~LoopScratch() { std::free(data_); }
+  void* get(size_t bytes) {
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      data_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+      if (!data_) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+thread_local LoopScratch t_scratch;
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -47,7 +73,15 @@ void copy(const TensorImpl& from, const TensorImpl& to) {
 
 }  // namespace
 
-/// What one call works with.
+/// One step with everything that it needs in place.
+struct Executor::Call {
+  KernelArgs args;
+  Loop* loop = nullptr;  // of a fused step, with what its kernel is called with
+  LoopCall loop_call = {};
+  const KernelArgs* product = nullptr;  // what comes before the loop, where something does
+};
+
+/// What one call of the plan works with.
 struct Executor::Instance {
   explicit Instance(const Plan& plan) : plan(plan) {}
   ~Instance() {
@@ -58,10 +92,17 @@ struct Executor::Instance {
 
   const Plan& plan;
   char* arena = nullptr;
-  std::vector<Array> arrays;       // of all steps
-  std::vector<KernelArgs> calls;   // one a step
-  std::vector<void*> bound;        // by what lies outside: the address that was last entered
-  std::vector<TensorImpl*> given;  // by input, of this call
+  /// Everything that holds addresses in one block: the arrays of all steps, then the operands of
+  /// all loops.
+  std::unique_ptr<char[]> block;
+  Array* arrays() const { return reinterpret_cast<Array*>(block.get()); }
+  void** operands() const {
+    return reinterpret_cast<void**>(block.get() + plan.arrays.size() * sizeof(Array));
+  }
+  std::vector<Call> calls;           // one a step
+  std::vector<KernelArgs> products;  // those that fused steps begin with
+  std::vector<void*> bound;          // by what lies outside: the address that was last entered
+  std::vector<TensorImpl*> given;    // by input, of this call
   std::vector<void*> seen;     // by input: the address of `given` when overlaps were last sought
   std::vector<bool> overlaps;  // by input: it shares memory with one that is written
   std::vector<intrusive_ptr<TensorImpl>> held;   // by input: what stands in for it in this call
@@ -114,18 +155,35 @@ Executor::Executor(Plan plan) : plan_(std::move(plan)), is_written_(plan_.inputs
   for (const uint32_t i : plan_.written) is_written_[i] = true;
   const size_t n_inputs = plan_.inputs.size();
   std::vector<std::vector<Patch>> by_outside(n_inputs + plan_.memory.size());
-  for (size_t a = 0; a < plan_.arrays.size(); ++a) {
-    const Place& place = plan_.arrays[a].place;
-    const Patch patch{static_cast<uint32_t>(a * sizeof(Array) + offsetof(Array, data)),
-                      place.offset};
+  auto enter = [&](const Place& place, size_t position) {
+    const Patch patch{static_cast<uint32_t>(position), place.offset};
     if (place.kind == Place::Kind::input) by_outside[place.index].push_back(patch);
     if (place.kind == Place::Kind::result) by_outside[n_inputs + place.index].push_back(patch);
+  };
+  size_t position = 0;
+  for (const PlannedArray& a : plan_.arrays) {
+    enter(a.place, position + offsetof(Array, data));
+    position += sizeof(Array);
   }
+  for (const PlannedLoop& l : plan_.loops)
+    for (const Place& operand : l.operands) {
+      enter(operand, position);
+      position += sizeof(void*);
+    }
   for (const auto& patches : by_outside) {
     first_patch_.push_back(static_cast<uint32_t>(patches_.size()));
     patches_.insert(patches_.end(), patches.begin(), patches.end());
   }
   first_patch_.push_back(static_cast<uint32_t>(patches_.size()));
+
+  loops_ = std::make_unique<Loop[]>(plan_.loops.size());
+  for (const Step& s : plan_.steps) {
+    if (s.loop < 0) continue;
+    Loop& loop = loops_[s.loop];
+    loop.planned = &plan_.loops[s.loop];
+    loop.kernel = jit::request(loop.planned->group->nest);
+    loop.in_place = s.in_place;
+  }
 }
 
 Executor::~Executor() {
@@ -139,21 +197,52 @@ Executor::Instance* Executor::make_instance() const {
     instance->arena = static_cast<char*>(memory::detail::allocate_data(plan_.arena_bytes));
     memory::detail::count_storage(plan_.arena_bytes);
   }
-  instance->arrays.reserve(plan_.arrays.size());
-  for (const PlannedArray& a : plan_.arrays) {
-    void* data = nullptr;
-    if (a.place.kind == Place::Kind::arena) data = instance->arena + a.place.offset;
-    if (a.place.kind == Place::Kind::constant)
-      data = static_cast<char*>(plan_.constants[a.place.index].impl()->data) + a.place.offset;
-    instance->arrays.push_back({data, a.type.sizes.data(), a.strides.data(), a.numel,
-                                static_cast<int32_t>(a.type.sizes.size()), a.type.dtype,
-                                a.contiguous, a.type.weak});
+  // Addresses of inputs and results are entered by the calls.
+  auto address = [&](const Place& place) -> void* {
+    if (place.kind == Place::Kind::arena) return instance->arena + place.offset;
+    if (place.kind == Place::Kind::constant)
+      return static_cast<char*>(plan_.constants[place.index].impl()->data) + place.offset;
+    return nullptr;
+  };
+  size_t n_operands = 0;
+  for (const PlannedLoop& l : plan_.loops) n_operands += l.operands.size();
+  instance->block =
+      std::make_unique<char[]>(plan_.arrays.size() * sizeof(Array) + n_operands * sizeof(void*));
+  Array* array = instance->arrays();
+  for (const PlannedArray& a : plan_.arrays)
+    new (array++) Array{address(a.place),
+                        a.type.sizes.data(),
+                        a.strides.data(),
+                        a.numel,
+                        static_cast<int32_t>(a.type.sizes.size()),
+                        a.type.dtype,
+                        a.contiguous,
+                        a.type.weak};
+  std::vector<void**> first_operand;
+  void** operand = instance->operands();
+  for (const PlannedLoop& l : plan_.loops) {
+    first_operand.push_back(operand);
+    for (const Place& place : l.operands) *operand++ = address(place);
   }
+
   instance->calls.reserve(plan_.steps.size());
+  instance->products.reserve(plan_.loops.size());
   for (const Step& s : plan_.steps) {
-    const Array* first = instance->arrays.data() + s.first;
-    instance->calls.push_back({*s.op, first, static_cast<int>(s.n_inputs), first + s.n_inputs,
-                               static_cast<int>(s.n_outputs), s.attrs()});
+    const Array* first = instance->arrays() + s.first;
+    Call call{{*s.op, first, static_cast<int>(s.n_inputs), first + s.n_inputs,
+               static_cast<int>(s.n_outputs), s.attrs()}};
+    if (s.loop >= 0) {
+      const PlannedLoop& l = plan_.loops[s.loop];
+      call.loop = &loops_[s.loop];
+      call.loop_call = {first_operand[s.loop], l.group->extents.data(), l.strides.data(), nullptr};
+      if (const FusedGroup::Product& p = l.group->product; p.op) {
+        const Array* factors = instance->arrays() + l.product;
+        const auto n = static_cast<int>(p.factors.size());
+        instance->products.push_back({*p.op, factors, n, factors + n, 1, p.attrs.ref()});
+        call.product = &instance->products.back();
+      }
+    }
+    instance->calls.push_back(call);
   }
   const size_t n_inputs = plan_.inputs.size();
   instance->bound.resize(n_inputs + plan_.memory.size());
@@ -170,7 +259,7 @@ Executor::Instance* Executor::make_instance() const {
 inline void Executor::bind(const Executor& e, Instance& instance, size_t outside, void* data) {
   if (instance.bound[outside] == data) return;
   instance.bound[outside] = data;
-  char* block = reinterpret_cast<char*>(instance.arrays.data());
+  char* block = instance.block.get();
   for (uint32_t p = e.first_patch_[outside]; p < e.first_patch_[outside + 1]; ++p) {
     void* address = static_cast<char*>(data) + e.patches_[p].offset;
     std::memcpy(block + e.patches_[p].position, &address, sizeof(address));
@@ -278,14 +367,53 @@ void Executor::commit(Instance& instance, ArrayRef<Tensor> arguments,
   }
 }
 
+/// The ops that a fused step stands for, one by one: what runs until its kernel is ready.
+void Executor::run_body(const Call& call) {
+  Loop& loop = *call.loop;
+  std::call_once(loop.body_made, [&] {
+    PlanOptions options;
+    options.dense_results = true;
+    options.results_last = loop.in_place;
+    loop.body = std::make_unique<Executor>(make_plan(loop.planned->group->body, options));
+  });
+  SmallVector<void*, 8> inputs, outputs;
+  for (int i = 0; i < call.args.n_inputs; ++i) inputs.push_back(call.args.in(i).data);
+  for (int k = 0; k < call.args.n_outputs; ++k) outputs.push_back(call.args.out(k).data);
+  loop.body->run(inputs.data(), outputs.data());
+}
+
+void Executor::run_loop(const Call& call) {
+  const Loop& loop = *call.loop;
+  const LoopFunction function = loop.kernel->function.load(std::memory_order_acquire);
+  if (!function) [[unlikely]]
+    return run_body(call);
+  const PlannedLoop& planned = *loop.planned;
+  if (!planned.group->checks.empty()) check_indices(*planned.group, call.args.inputs);
+  if (call.product) call.product->op.kernel(*call.product);
+  const size_t scratch = loop.kernel->scratch_bytes(planned.group->columns());
+  parallel_for(0, planned.count, planned.grain, [&](int64_t begin, int64_t end) {
+    if (scratch == 0) return function(&call.loop_call, begin, end);
+    LoopCall mine = call.loop_call;
+    mine.scratch = t_scratch.get(scratch);
+    function(&mine, begin, end);
+  });
+}
+
+inline void Executor::run_step(const Call& call) {
+  if (call.loop)
+    run_loop(call);
+  else
+    call.args.op.kernel(call.args);
+}
+
 void Executor::run_steps(Instance& instance) const {
-  for (const KernelArgs& call : instance.calls) call.op.kernel(call);
+  for (const Call& call : instance.calls) run_step(call);
 }
 
 void Executor::run_observed(Instance& instance) const {
   for (size_t s = 0; s < instance.calls.size(); ++s) {
     const int64_t begin = now_ns();
-    instance.calls[s].op.kernel(instance.calls[s]);
+    run_step(instance.calls[s]);
     const int64_t end = now_ns();
     if (t_observer) t_observer->ran(plan_, s, begin, end);
   }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tandem/jit/kernel_cache.h"
 #include "tandem/runtime/plan.h"
 
 namespace tandem::runtime {
@@ -36,7 +37,16 @@ class Executor {
 
  private:
   struct Instance;
+  struct Call;
   class Lease;
+  /// What a fused step runs: machine code once it is there, the ops of its body until then.
+  struct Loop {
+    const PlannedLoop* planned = nullptr;
+    std::shared_ptr<jit::Kernel> kernel;
+    bool in_place = false;
+    std::once_flag body_made;
+    std::unique_ptr<Executor> body;
+  };
   struct Patch {
     uint32_t position;  // of the pointer in the instance's block
     int64_t offset;     // what is added to the address
@@ -51,6 +61,9 @@ class Executor {
   void collect_results(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured,
                        Tensor* results) const;
   void commit(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
+  static void run_loop(const Call& call);
+  static void run_body(const Call& call);
+  static void run_step(const Call& call);
   void run_steps(Instance& instance) const;
   void run_observed(Instance& instance) const;
 
@@ -58,6 +71,7 @@ class Executor {
   std::vector<bool> is_written_;       // by input
   std::vector<uint32_t> first_patch_;  // by what lies outside: inputs, then memory for results
   std::vector<Patch> patches_;
+  std::unique_ptr<Loop[]> loops_;  // as in the plan
   // One instance is handed from call to call without a lock; more exist only if calls overlap.
   mutable std::atomic<Instance*> spare_{nullptr};
   mutable std::mutex mutex_;

@@ -55,7 +55,8 @@ class Planner {
     list_steps();
     find_lifetimes();
     list_writes();
-    for (size_t k = 0; k < g_.n_results; ++k) place_result(k);
+    const size_t n_results = options_.dense_results ? g_.outputs.size() : g_.n_results;
+    for (size_t k = 0; k < n_results; ++k) place_result(k);
     for (const uint32_t input : plan_.written) place_write(input);
     for (size_t s = 0; s < steps_.size(); ++s) reuse_dying(static_cast<int32_t>(s));
     place_arena();
@@ -87,12 +88,17 @@ class Planner {
   uint32_t new_memory(const TensorType& type);
   void place_write(uint32_t input);
   bool can_write_directly(const Value& v, uint32_t input) const;
-  bool may_overwrite(const Node& n, const Value& out, uint32_t buffer) const;
+  bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
+  bool fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
+                           uint32_t buffer) const;
   void reuse_dying(int32_t step);
+  bool reuse_dying(int32_t step, uint32_t k);
   void place_arena();
   void emit();
   void emit_copy(const PlannedArray& from, const PlannedArray& to);
   void emit_step(const Node& n);
+  void emit_product(const FusedGroup::Product& p, uint32_t first, uint32_t n_inputs);
+  PlannedLoop loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const;
   PlannedArray array_of(const Value& v) const;
   static PlannedArray dense(const Place& place, const TensorType& type);
 
@@ -195,7 +201,7 @@ void Planner::list_steps() {
       TANDEM_CHECK(device.is_cpu(), n.op->name, ": plans run on cpu, not on ", device);
       made_[first_value_[i] + k] = end();
     }
-    if (n.op->checks_values) last_check_ = end();
+    if (checks_values(n)) last_check_ = end();
     steps_.push_back(&n);
   }
 }
@@ -275,19 +281,43 @@ void Planner::place_result(size_t k) {
   plan_.results.push_back(std::move(r));
 }
 
-/// True iff the kernel of n may write `out` to the buffer although some of its inputs lie there:
-/// each element is read before it is written.
-bool Planner::may_overwrite(const Node& n, const Value& out, uint32_t buffer) const {
+/// True iff the kernel of n may write output k to the buffer although some of its inputs lie there:
+/// each element is read for the last time before it is written.
+bool Planner::may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const {
+  if (const FusedGroup* group = fused_group(n)) return fused_may_overwrite(n, *group, k, buffer);
+  const TensorType& out = n.outputs()[k];
   const bool pointwise = n.op->map != MapFn{0};
-  for (uint32_t k = 0; k < n.n_inputs; ++k) {
-    const Value& in = value(n.inputs()[k]);
+  for (uint32_t i = 0; i < n.n_inputs; ++i) {
+    const Value& in = value(n.inputs()[i]);
     if (buffer_of(in) != buffer) continue;
     // A kernel that is not pointwise begins by copying its first input and then changes parts of
     // it.
-    if (!n.op->writes_in_place() || n.n_outputs != 1 || (!pointwise && k != 0)) return false;
-    if (in.offset != 0 || !in.contiguous || in.type->dtype != out.type->dtype ||
-        !(in.type->sizes == out.type->sizes))
+    if (!n.op->writes_in_place() || n.n_outputs != 1 || (!pointwise && i != 0)) return false;
+    if (in.offset != 0 || !in.contiguous || in.type->dtype != out.dtype ||
+        !(in.type->sizes == out.sizes))
       return false;
+  }
+  return true;
+}
+
+bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
+                                  uint32_t buffer) const {
+  const size_t out = static_cast<size_t>(group.nest.n_inputs) + k;
+  for (uint32_t other = 0; other < n.n_outputs; ++other)
+    if (other != k && buffer_of(values_[first_value_[n.walk_slot] + other]) == buffer) return false;
+  int readers = 0;
+  for (uint32_t i = 0; i < n.n_inputs; ++i) {
+    const Value& in = value(n.inputs()[i]);
+    if (buffer_of(in) != buffer) continue;
+    // A product would be written over an input that the loop has yet to read.
+    if (group.product.op || ++readers > 1 || in.offset != 0 ||
+        in.type->dtype != n.outputs()[k].dtype)
+      return false;
+    for (size_t operand = 0; operand < group.source.size(); ++operand)
+      if (group.source[operand] == static_cast<int>(i) &&
+          (group.offsets[operand] != group.offsets[out] ||
+           !(group.strides[operand] == group.strides[out])))
+        return false;
   }
   return true;
 }
@@ -298,9 +328,11 @@ bool Planner::can_write_directly(const Value& v, uint32_t input) const {
   if (v.offset != 0 || !v.contiguous || v.bytes() != root.bytes()) return false;
   const int32_t step = made_[v.root];
   if (step <= last_check_) return false;
+  const Node& n = *steps_[step];
   const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
   const Buffer& old = buffers_[target];
-  return old.last < step || (old.last == step && may_overwrite(*steps_[step], root, target));
+  return old.last < step ||
+         (old.last == step && may_overwrite(n, v.root - first_value_[n.walk_slot], target));
 }
 
 void Planner::place_write(uint32_t input) {
@@ -331,26 +363,32 @@ void Planner::place_write(uint32_t input) {
 
 // -- the arena ---------------------------------------------------------------------------------
 
-/// An output takes over the memory of an input that nobody reads again.
 void Planner::reuse_dying(int32_t step) {
   const Node& n = *steps_[step];
-  if (!n.op->writes_in_place() || n.n_outputs != 1) return;
-  const Value& out = values_[first_value_[n.walk_slot]];
+  if (!fused_group(n) && (!n.op->writes_in_place() || n.n_outputs != 1)) return;
+  for (uint32_t k = 0; k < n.n_outputs; ++k) reuse_dying(step, k);
+}
+
+/// Output k takes over the memory of an input that nobody reads again, if there is one.
+bool Planner::reuse_dying(int32_t step, uint32_t k) {
+  const Node& n = *steps_[step];
+  const Value& out = values_[first_value_[n.walk_slot] + k];
   const uint32_t mine = buffer_of(out);
-  if (buffers_[mine].kind == Place::Kind::input || out.numel == 0) return;
-  for (uint32_t k = 0; k < n.n_inputs; ++k) {
-    const uint32_t theirs = buffer_of(value(n.inputs()[k]));
+  if (buffers_[mine].kind == Place::Kind::input || out.numel == 0) return false;
+  for (uint32_t i = 0; i < n.n_inputs; ++i) {
+    const uint32_t theirs = buffer_of(value(n.inputs()[i]));
     const Buffer& dying = buffers_[theirs];
     if (dying.kind != Place::Kind::arena || dying.last != step || dying.bytes != out.bytes() ||
-        !may_overwrite(n, out, theirs))
+        theirs == mine || !may_overwrite(n, k, theirs))
       continue;
     const bool result = buffers_[mine].kind == Place::Kind::result;
     const uint32_t kept = result ? mine : theirs, gone = result ? theirs : mine;
     buffers_[kept].first = buffers_[theirs].first;
     buffers_[kept].last = buffers_[mine].last;
     buffers_[gone].merged = kept;
-    return;
+    return true;
   }
+  return false;
 }
 
 void Planner::place_arena() {
@@ -405,15 +443,62 @@ void Planner::emit_copy(const PlannedArray& from, const PlannedArray& to) {
 void Planner::emit_step(const Node& n) {
   Step step{n.op, NodePtr(const_cast<Node*>(&n)), static_cast<uint32_t>(plan_.arrays.size()),
             n.n_inputs, n.n_outputs};
-  const uint32_t out = buffer_of(values_[first_value_[n.walk_slot]]);
-  for (uint32_t k = 0; k < n.n_inputs; ++k)
-    step.in_place |= n.op->writes_in_place() && buffer_of(value(n.inputs()[k])) == out;
+  const uint32_t first = first_value_[n.walk_slot];
+  for (uint32_t i = 0; i < n.n_inputs; ++i)
+    for (uint32_t k = 0; k < n.n_outputs; ++k)
+      step.in_place |= buffer_of(value(n.inputs()[i])) == buffer_of(values_[first + k]);
   // A copy in place, of the same type or it would not be: it has nothing to do.
   if (step.in_place && n.op == &kCopy) return;
-  for (uint32_t k = 0; k < n.n_inputs; ++k) plan_.arrays.push_back(array_of(value(n.inputs()[k])));
-  for (uint32_t k = 0; k < n.n_outputs; ++k)
-    plan_.arrays.push_back(array_of(values_[first_value_[n.walk_slot] + k]));
+  for (uint32_t i = 0; i < n.n_inputs; ++i) plan_.arrays.push_back(array_of(value(n.inputs()[i])));
+  for (uint32_t k = 0; k < n.n_outputs; ++k) plan_.arrays.push_back(array_of(values_[first + k]));
+  if (const FusedGroup* group = fused_group(n)) {
+    step.loop = static_cast<int32_t>(plan_.loops.size());
+    plan_.loops.push_back(loop_of(*group, step.first, n.n_inputs));
+    if (group->product.op) emit_product(group->product, step.first, n.n_inputs);
+  }
   plan_.steps.push_back(std::move(step));
+}
+
+PlannedLoop Planner::loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const {
+  PlannedLoop loop;
+  loop.group = &group;
+  for (size_t operand = 0; operand < group.nest.operands.size(); ++operand) {
+    size_t at = n_inputs + operand - group.source.size();
+    if (operand < group.source.size())
+      at = group.source[operand] >= 0 ? group.source[operand] : n_inputs + group.product.output;
+    const PlannedArray& array = plan_.arrays[first + at];
+    TANDEM_ASSERT(array.contiguous, "plan: a fused group reads whole values only");
+    Place place = array.place;
+    place.offset += group.offsets[operand] * static_cast<int64_t>(size_of(array.type.dtype));
+    loop.operands.push_back(place);
+    loop.strides.insert(loop.strides.end(), group.strides[operand].begin(),
+                        group.strides[operand].end());
+  }
+  // How many elements are worth a thread depends on how much is done to each.
+  const auto work = static_cast<int64_t>(group.nest.program.size());
+  const int64_t elements = std::clamp<int64_t>(262144 / std::max<int64_t>(1, work), 4096, 65536);
+  if (group.nest.outer_dims == 0 && !group.nest.by_rows()) {
+    loop.count = group.columns();
+    loop.grain = (elements + 63) / 64 * 64;
+  } else {
+    loop.count = group.rows();
+    loop.grain = std::max<int64_t>(1, elements / std::max<int64_t>(1, group.columns()));
+  }
+  return loop;
+}
+
+void Planner::emit_product(const FusedGroup::Product& p, uint32_t first, uint32_t n_inputs) {
+  plan_.loops.back().product = static_cast<uint32_t>(plan_.arrays.size());
+  for (const auto& factor : p.factors) {
+    PlannedArray a = plan_.arrays[first + factor.input];
+    a.place.offset += factor.offset * static_cast<int64_t>(size_of(a.type.dtype));
+    a.type.sizes = factor.sizes;
+    a.strides = factor.strides;
+    a.numel = numel_of(factor.sizes);
+    a.contiguous = is_contiguous(factor.sizes, factor.strides);
+    plan_.arrays.push_back(std::move(a));
+  }
+  plan_.arrays.push_back(PlannedArray(plan_.arrays[first + n_inputs + p.output]));
 }
 
 void Planner::emit() {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/fused.h"
 
 namespace tandem::runtime {
 
@@ -35,8 +35,21 @@ struct Step {
   uint32_t n_inputs = 0;
   uint32_t n_outputs = 0;
   bool in_place = false;  // True iff an output lies where an input did.
+  int32_t loop = -1;      // of a fused step: which of the plan's loops
 
   AttrRef attrs() const { return node ? node->attrs() : AttrRef(); }
+};
+
+/// How a fused step calls its kernel.
+struct PlannedLoop {
+  const FusedGroup* group = nullptr;  // owned by the step's node
+  std::vector<Place> operands;
+  std::vector<int64_t> strides;  // as LoopCall wants them
+  /// What is split among threads: rows, or elements where rows need not be whole.
+  int64_t count = 0, grain = 1;
+  /// Where the group begins with a product: arrays[product ...] of the plan are its factors, then
+  /// where it goes to, which is one of the step's outputs.
+  uint32_t product = 0;
 };
 
 /// One of the values that the function returns.
@@ -80,6 +93,7 @@ struct Plan {
   std::vector<uint32_t> written;  // inputs that change
   std::vector<PlannedArray> arrays;
   std::vector<Step> steps;
+  std::vector<PlannedLoop> loops;
 
   int64_t arena_bytes = 0;
   int64_t intermediate_bytes = 0;  // what the values between inputs and results hold in total
