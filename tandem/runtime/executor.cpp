@@ -191,6 +191,10 @@ Executor::~Executor() {
   for (Instance* i : more_spares_) delete i;
 }
 
+bool Executor::is_ready(int32_t loop) const {
+  return loops_[loop].kernel->function.load(std::memory_order_acquire) != nullptr;
+}
+
 Executor::Instance* Executor::make_instance() const {
   auto instance = std::make_unique<Instance>(plan_);
   if (plan_.arena_bytes > 0) {

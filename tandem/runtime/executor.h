@@ -34,6 +34,8 @@ class Executor {
   void run(void* const* inputs, void* const* results) const;
 
   const Plan& plan() const { return plan_; }
+  /// True iff a fused step, by the number of its loop, runs as machine code by now.
+  bool is_ready(int32_t loop) const;
 
  private:
   struct Instance;

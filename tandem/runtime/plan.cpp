@@ -520,9 +520,15 @@ Plan make_plan(const Graph& g, const PlanOptions& options) { return Planner(g, o
 
 StepCost cost_of(const Plan& plan, const Step& step) {
   StepCost cost;
-  for (uint32_t k = 0; k < step.n_inputs + step.n_outputs; ++k)
+  for (uint32_t k = 0; k < step.n_inputs + step.n_outputs; ++k) {
+    const PlannedArray& a = plan.arrays[step.first + k];
+    // What is repeated by broadcasting is read from memory once.
+    int64_t elements = 1;
+    for (size_t d = 0; d < a.strides.size(); ++d)
+      if (a.strides[d] != 0 || a.type.sizes[d] == 0) elements *= a.type.sizes[d];
     (k < step.n_inputs ? cost.bytes_read : cost.bytes_written) +=
-        plan.arrays[step.first + k].bytes();
+        elements * static_cast<int64_t>(size_of(a.type.dtype));
+  }
   return cost;
 }
 

@@ -102,7 +102,7 @@ struct Plan {
 /// Makes a plan of a graph in the order of its nodes; those that nothing depends on are left out.
 Plan make_plan(const Graph& g, const PlanOptions& options = {});
 
-/// The bytes that a step reads and writes, and its floating-point operations as far as shapes tell.
+/// The bytes that a step reads and writes.
 struct StepCost {
   int64_t bytes_read = 0, bytes_written = 0;
 };

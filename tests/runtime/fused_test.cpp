@@ -1,0 +1,208 @@
+// Fused steps: machine code where it is ready, the body op by op where it is not.
+#include <random>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/base/memory.h"
+#include "tandem/compile/trace.h"
+#include "tandem/graph/pipeline.h"
+#include "tandem/jit/kernel_cache.h"
+#include "tandem/runtime/explain.h"
+#include "tests/runtime/graphs.h"
+
+namespace tandem::runtime {
+namespace {
+
+using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+/// Compares an optimised plan with the recorded graph: at once, which may be op by op, and again
+/// when all kernels are there.
+void expect_same(const Graph& g, const std::vector<Tensor>& inputs) {
+  const Graph optimised = optimise(g);
+  const Executor executor(make_plan(optimised));
+  for (int round = 0; round < 3; ++round) {
+    if (round == 1) jit::wait_idle();
+    std::vector<Tensor> a, b;
+    for (const Tensor& t : inputs) a.push_back(t.clone()), b.push_back(t.clone());
+    const std::vector<Tensor> want = g.run(a), got = executor.run(b);
+    ASSERT_EQ(want.size(), got.size());
+    for (size_t k = 0; k < want.size(); ++k)
+      EXPECT_TRUE(same_bits(want[k], got[k])) << "result " << k << ", round " << round << '\n'
+                                              << g << optimised << explain(executor);
+    for (size_t i = 0; i < a.size(); ++i)
+      EXPECT_TRUE(same_bits(a[i], b[i])) << "input " << i << ", round " << round << '\n'
+                                         << g << optimised << explain(executor);
+  }
+}
+
+size_t fused_steps(const Plan& plan) { return plan.loops.size(); }
+
+TEST(Fused, AChainIsOneStepWithoutAnArena) {
+  const Tensor x = randn({30, 20}), b = randn({20});
+  const Graph g = trace([](Tensor x, Tensor b) { return tanh(x * 2 + b).exp() * x - b; }, {x, b});
+  const Plan plan = make_plan(optimise(g));
+  EXPECT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(fused_steps(plan), 1u);
+  EXPECT_EQ(plan.arena_bytes, 0);
+  expect_same(g, {x, b});
+}
+
+TEST(Fused, RowsWithReductions) {
+  const Tensor x = randn({40, 33});
+  expect_same(trace([](Tensor x) { return softmax(x, 1) * 3; }, {x}), {x});
+  expect_same(trace(
+                  [](Tensor x) {
+                    const Tensor centred = x - x.mean(1, true);
+                    return centred / (centred.pow(2).mean(1, true) + 1e-5).sqrt();
+                  },
+                  {x}),
+              {x});
+}
+
+TEST(Fused, UpdatesAreWrittenWhereTheParametersAre) {
+  const Tensor w = randn({50, 7}), m = randn({50, 7}), g = randn({50, 7});
+  const Graph graph = trace(
+      [](Tensor w, Tensor m, Tensor g) {
+        m.mul_(0.9).add_(g, 0.1);
+        w.sub_(m / (m.abs().sqrt() + 1e-3), 0.01);
+        return w.sum(1);
+      },
+      {w, m, g});
+  const Plan plan = make_plan(optimise(graph));
+  EXPECT_EQ(plan.arena_bytes, 0) << "nothing is computed aside";
+  expect_same(graph, {w, m, g});
+}
+
+TEST(Fused, ProductsAreCarriedOn) {
+  const Tensor x = randn({24, 40}), w = randn({40, 16}), b = randn({16}), r = randn({24, 16});
+  expect_same(trace([](Tensor x, Tensor w, Tensor b) { return relu(x.mm(w) + b); }, {x, w, b}),
+              {x, w, b});
+  expect_same(trace([](Tensor x, Tensor w, Tensor r) { return tanh(x.mm(w)) * r + r; }, {x, w, r}),
+              {x, w, r});
+  // The product's memory must not be that of a factor, even where it fits and is free.
+  const Tensor s = randn({16, 16});
+  expect_same(trace([](Tensor s) { return relu((s + 1).mm(s * 2) - 1).mm(s).exp(); }, {s}), {s});
+}
+
+TEST(Fused, LargeOnesAreSplitAmongThreads) {
+  const Tensor x = randn({300, 1000}), y = randn({1000});
+  expect_same(trace([](Tensor x, Tensor y) { return (x * y).sin() + x; }, {x, y}), {x, y});
+  expect_same(trace([](Tensor x) { return log_softmax(x, 1); }, {x}), {x});
+}
+
+TEST(Fused, AnIndexOutOfRangeIsRefusedWithAndWithoutMachineCode) {
+  const Tensor scores = randn({6, 5}), counter = zeros({1});
+  const Graph g = trace(
+      [&](Tensor x, Tensor target) {
+        counter.add_(1);
+        return -log_softmax(x, 1).gather(1, target.unsqueeze(1)).mean();
+      },
+      {scores, zeros({6}, kLong)});
+  const Executor executor(make_plan(optimise(g)));
+  const Tensor good = tensor({0, 4, 2, 1, 1, 3}, kLong), bad = tensor({0, 4, 2, 5, 1, 3}, kLong);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THROW(executor.run({scores, bad}), IndexError);
+    EXPECT_EQ(counter.item<float>(), static_cast<float>(round));
+    executor.run({scores, good});
+    EXPECT_EQ(counter.item<float>(), static_cast<float>(round + 1));
+    jit::wait_idle();
+  }
+}
+
+TEST(Fused, TrainingStep) {
+  manual_seed(5);
+  const Tensor w1 = randn({20, 30}) * 0.2, b1 = zeros({30}), w2 = randn({30, 6}) * 0.2;
+  const Tensor x = randn({12, 20}), target = randint(0, 6, {12}, kLong);
+  const Graph g = trace(
+      [](std::vector<Tensor> in) -> std::vector<Tensor> {
+        Tensor w1 = in[0].detach().requires_grad_(), b1 = in[1].detach().requires_grad_(),
+               w2 = in[2].detach().requires_grad_();
+        const Tensor scores = relu(in[3].mm(w1) + b1).mm(w2);
+        const Tensor loss = -log_softmax(scores, 1).gather(1, in[4].unsqueeze(1)).mean();
+        const std::vector<Tensor> grads = autograd::grad({loss}, {w1, b1, w2});
+        const NoGradGuard no_grad;
+        for (int i = 0; i < 3; ++i) in[i].sub_(grads[i], 0.1);
+        return {loss.detach()};
+      },
+      {w1, b1, w2, x, target});
+  expect_same(g, {w1, b1, w2, x, target});
+
+  const Executor executor(make_plan(optimise(g)));
+  const std::vector<Tensor> inputs = {w1, b1, w2, x, target};
+  executor.run(inputs);
+  jit::wait_idle();
+  executor.run(inputs);
+  const memory::Stats before = memory::stats();
+  for (int i = 0; i < 10; ++i) executor.run(inputs);
+  EXPECT_EQ(memory::stats().allocations - before.allocations, 10) << explain(executor);
+  EXPECT_EQ(memory::stats().objects, before.objects);
+}
+
+TEST(Fused, RandomProgramsInPlace) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 60 && !::testing::Test::HasFailure(); ++round) {
+    const unsigned seed = random();
+    const Tensor a = randn({5, 9}), b = randn({5, 9}), c = randn({9});
+    const Graph g = trace(
+        [seed](Tensor a, Tensor b, Tensor c) {
+          std::mt19937 choose(seed);
+          std::vector<Tensor> values = {a, b, c.expand({5, 9})};
+          const auto pick = [&] { return values[choose() % values.size()]; };
+          for (int i = 0; i < 14; ++i) {
+            switch (choose() % 8) {
+              case 0:
+                values.push_back(pick().tanh());
+                break;
+              case 1:
+                values.push_back(pick() * pick());
+                break;
+              case 2:
+                values.push_back(pick() - pick());
+                break;
+              case 3:
+                values.push_back(pick() - pick().amax(1, true));
+                break;
+              case 4:
+                values.push_back(pick() * pick().sum(1, true));
+                break;
+              case 5:
+                values.push_back(pick().t().mm(pick()).tanh().slice(0, 0, 5));
+                break;
+              case 6:
+                a.add_(pick(), 0.5);
+                break;
+              case 7:
+                b.select(0, 2).mul_(pick().select(0, 1));
+                break;
+            }
+          }
+          return values.back() + pick() * 0.25;
+        },
+        {a, b, c});
+    expect_same(g, {a, b, c});
+  }
+}
+
+TEST(Fused, ExplainSaysWhatWasFusedAndHowLongItTook) {
+  const Tensor x = randn({30, 20}), w = randn({20, 20});
+  const Graph g =
+      trace([](Tensor x, Tensor w) { return (x.mm(w).tanh() * 2 + x).exp().sum(); }, {x, w});
+  const Executor executor(make_plan(optimise(g)));
+  StepTimes times(executor);
+  for (int i = 0; i < 5; ++i) executor.run({x, w});
+  const PlanReport report = explain(executor, &times);
+  ASSERT_FALSE(report.steps.empty());
+  EXPECT_GE(report.kernels, 1u);
+  EXPECT_EQ(report.result_bytes, 4);
+  std::string fused;
+  for (const StepReport& s : report.steps) {
+    EXPECT_EQ(s.runs, 5);
+    EXPECT_GT(s.microseconds, 0);
+    EXPECT_GT(s.bytes_written, 0);
+    for (const char* name : s.fused) fused += std::string(name) + ' ';
+  }
+  EXPECT_NE(fused.find("tanh"), std::string::npos) << fused;
+  EXPECT_NE(str(report).find("us"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem::runtime
