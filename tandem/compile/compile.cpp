@@ -458,6 +458,8 @@ void CompiledFunction::explain(std::ostream& out) const {
     out << "\n  tensors from outside: " << r.graph.captured.size() << " read, "
         << r.graph.writes.size() << " written; gradients left: " << r.grads.size()
         << "; recorded ops: " << r.graph.nodes.size() << "; calls: " << v.calls << '\n';
+    for (const std::string& op : r.one_by_one)
+      out << "  vmap runs " << op << " one sample after the other: it has no batching rule\n";
     v.program->explain(out);
     if (v.backward) {
       out << "  gradient of graph " << i << ": keeps " << v.n_kept << " values of the call\n";

@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/ops/batch.h"
 
 namespace tandem {
 namespace {
@@ -179,7 +180,9 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
     if (!a.defined()) arguments_.push_back(nullptr);
   }
   const RecorderScope scope(this);
+  const BatchFallbacks fallbacks;
   const variable_list results = fn(arguments_in_);
+  recording_.one_by_one.assign(fallbacks.names.begin(), fallbacks.names.end());
   for (const Tensor& t : results) {
     recording_.result.push_back(t.defined() ? add_result(t) : -1);
     recording_.requires_grad.push_back(t.defined() && t.requires_grad());

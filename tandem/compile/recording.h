@@ -49,8 +49,9 @@ struct Recording {
   };
   std::vector<Source> sources;
   std::vector<int64_t>
-      differentiated;        // results of the function that the sources' gradients follow
-  size_t forward_nodes = 0;  // the nodes from here on belong to backward
+      differentiated;  // results of the function that the sources' gradients follow
+  std::vector<std::string> one_by_one;  // ops that vmap ran one sample after the other
+  size_t forward_nodes = 0;             // the nodes from here on belong to backward
 };
 
 struct RecordOptions {

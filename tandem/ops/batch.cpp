@@ -99,6 +99,7 @@ void batch_gather(const BatchArgs& a, AttrRef moved) {
 namespace {
 
 std::mutex g_mutex;
+thread_local BatchFallbacks* t_fallbacks = nullptr;
 std::set<std::string>& fallbacks() {
   static std::set<std::string> names;
   return names;
@@ -121,6 +122,7 @@ void batch_loop(const BatchArgs& a) {
     std::lock_guard lock(g_mutex);
     fallbacks().insert(a.op.name);
   }
+  for (BatchFallbacks* f = t_fallbacks; f; f = f->outer_) f->names.insert(a.op.name);
   std::vector<std::vector<Tensor>> parts(static_cast<size_t>(a.op.n_outputs(a.attr_ref)));
   std::vector<Tensor> one(static_cast<size_t>(a.op.n_outputs(a.attr_ref)));
   for (int64_t k = 0; k < std::max<int64_t>(1, a.size); ++k) {
@@ -143,6 +145,9 @@ void apply_batched(const OpDef& op, ArrayRef<Tensor> inputs, const bool* batched
   else
     batch_loop(a);
 }
+
+BatchFallbacks::BatchFallbacks() : outer_(std::exchange(t_fallbacks, this)) {}
+BatchFallbacks::~BatchFallbacks() { t_fallbacks = outer_; }
 
 std::vector<std::string> batch_fallbacks() {
   std::lock_guard lock(g_mutex);

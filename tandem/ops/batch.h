@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,22 @@ namespace tandem {
 void apply_batched(const OpDef& op, ArrayRef<Tensor> inputs, const bool* batched, int64_t size,
                    AttrRef attrs, Tensor* outputs);
 
-/// Names of the ops that have run one sample after the other in this process because they have no
-/// rule that takes all at once.
+/// Collects, while it exists, the names of the ops that this thread runs one sample after the other
+/// because they have no rule that takes all at once.
+class BatchFallbacks {
+ public:
+  BatchFallbacks();
+  ~BatchFallbacks();
+  BatchFallbacks(const BatchFallbacks&) = delete;
+  BatchFallbacks& operator=(const BatchFallbacks&) = delete;
+  std::set<std::string> names;
+
+ private:
+  friend void batch_loop(const BatchArgs& a);
+  BatchFallbacks* outer_;
+};
+
+/// Names of the ops that have run one sample after the other in this process.
 std::vector<std::string> batch_fallbacks();
 
 }  // namespace tandem

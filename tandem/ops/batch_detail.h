@@ -45,7 +45,9 @@ template <class A>
 void batch_dims(const BatchArgs& a) {
   A moved = a.attrs<A>();
   for (int64_t& d : moved.dims) ++d;
-  apply_to(a.op, samples(a), moved, a.outputs);
+  // No dimensions would be all of them to whoever reads the attributes later.
+  if (sample_dim(a) == 0) moved.dims = {1};
+  batch_along(a, moved);
 }
 
 /// For gather and scatter, which work along `dim` of their attributes.

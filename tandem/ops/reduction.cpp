@@ -168,6 +168,21 @@ Tensor product_of_others(const Tensor& x, int64_t dim) {
   return shifted(cumprod(x, dim), dim, 1, 1) * shifted(reverse_cumprod(x, dim), dim, -1, 1);
 }
 
+// The same over several dimensions: they are put last and seen as one.
+Tensor product_of_others(const Tensor& x, IntArrayRef dims) {
+  if (dims.size() == 1) return product_of_others(x, dims[0]);
+  Dims order, back(x.sizes().size()), flat;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+  for (int64_t d : order) flat.push_back(x.size(d));
+  flat.push_back(extent_of(x.sizes(), dims));
+  order.append(dims.begin(), dims.end());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
+  const Tensor last = x.permute(order);
+  const int64_t dim = static_cast<int64_t>(flat.size()) - 1;
+  return product_of_others(last.reshape(flat), dim).reshape(last.sizes()).permute(back);
+}
+
 }  // namespace
 
 TANDEM_OP(kProd) = {
@@ -180,10 +195,7 @@ TANDEM_OP(kProd) = {
       const auto& r = a.attrs<ReduceAttrs>();
       const Tensor x = a.input();
       if (x.dim() == 0) return {a.grad()};
-      const Tensor others = r.dims.size() == 1
-                                ? product_of_others(x, r.dims[0])
-                                : product_of_others(x.reshape({-1}), 0).reshape(x.sizes());
-      return {spread_grad(a) * others};
+      return {spread_grad(a) * product_of_others(x, r.dims)};
     },
     .attrs = attrs_of<ReduceAttrs>,
     .batch = batch_dims<ReduceAttrs>,

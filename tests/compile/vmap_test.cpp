@@ -153,6 +153,16 @@ TEST(Vmap, ComposesWithCompile) {
   expect_near(vmap([&](const Tensor& v) { return inner(v); })(x), expected);
 }
 
+TEST(Vmap, WhatHasNoRuleRunsOneByOneAndIsExplained) {
+  const Tensor x = leaf({4, 30}).detach();
+  auto f = compile(vmap([](const Tensor& v) { return histc(v, 5, -1, 1); }));
+  const Tensor y = f(x);
+  for (int64_t i = 0; i < 4; ++i) expect_near(y[i], histc(x[i], 5, -1, 1));
+  EXPECT_NE(f.explain().find("vmap runs histc one sample after the other"), std::string::npos)
+      << f.explain();
+  EXPECT_EQ(vmap_fallbacks(), std::vector<std::string>{"histc"});
+}
+
 // -- writing ------------------------------------------------------------------------------------
 
 TEST(Vmap, WritesToOwnTensorsAndThroughViews) {
