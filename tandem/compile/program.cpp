@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "tandem/graph/pipeline.h"
-#include "tandem/runtime/executor.h"
+#include "tandem/runtime/explain.h"
 
 namespace tandem {
 
@@ -41,16 +41,7 @@ void Program::run(void* const* inputs, void* const* results) const {
 }
 
 void Program::explain(std::ostream& out) const {
-  const runtime::Plan& plan = impl_->executor.plan();
-  out << impl_->report << "  plan: " << plan.steps.size() << " steps, arena "
-      << plan.arena_bytes << " bytes for " << plan.intermediate_bytes
-      << " bytes of intermediate values\n";
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const runtime::Step& s = plan.steps[i];
-    const runtime::StepCost cost = runtime::cost_of(plan, s);
-    out << "    " << i << ": " << s.op->name << (s.in_place ? " (in place)" : "") << ", reads "
-        << cost.bytes_read << " and writes " << cost.bytes_written << " bytes\n";
-  }
+  out << impl_->report << runtime::explain(impl_->executor);
 }
 
 }  // namespace tandem

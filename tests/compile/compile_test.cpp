@@ -1,0 +1,366 @@
+#include "tandem/compile/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/base/memory.h"
+#include "tandem/compile/recording.h"
+#include "tandem/jit/kernel_cache.h"
+#include "tests/compile/helpers.h"
+
+namespace tandem {
+namespace {
+
+TEST(Compile, RecordsOnceForASignature) {
+  int recorded = 0;
+  const auto f = compile([&](const Tensor& x) {
+    ++recorded;
+    return x * 2 + 1;
+  });
+  const Tensor x = randn({3, 4});
+  for (int i = 0; i < 5; ++i) expect_same(f(x), x * 2 + 1);
+  EXPECT_EQ(recorded, 1);
+  const Tensor y = randn({2, 4}), z = x.to(kDouble);
+  expect_same(f(y), y * 2 + 1);
+  expect_same(f(z), z * 2 + 1);
+  EXPECT_EQ(recorded, 3);
+  expect_same(f(x), x * 2 + 1);
+  EXPECT_EQ(recorded, 3);
+  EXPECT_EQ(f.graph_count(), 3);
+  f.reset();
+  expect_same(f(x), x * 2 + 1);
+  EXPECT_EQ(recorded, 4);
+  EXPECT_EQ(f.graph_count(), 1);
+}
+
+TEST(Compile, ExplainSaysWhyEachGraphWasMade) {
+  const auto f = compile([](const Tensor& x, double scale) { return (x * scale).exp(); });
+  const Tensor x = randn({3});
+  f(x, 1.0);
+  f(randn({4}), 1.0);
+  f(x, 2.0);
+  {
+    const NoGradGuard no_grad;
+    f(x, 1.0);
+  }
+  const std::string text = f.explain();
+  for (const char* part :
+       {"4 graphs", "the first call", "argument 0 is float32 [4], not float32 [3]",
+        "a plain argument has another value", "grad mode is off", "exp"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+}
+
+struct Batch {
+  Tensor x;
+  std::vector<Tensor> more;
+  int64_t n = 0;
+};
+struct Listed {
+  Tensor a, b;
+  TANDEM_FIELDS(a, b)
+};
+
+TEST(Compile, ArgumentsAndResultsOfManyKinds) {
+  const Tensor x = randn({3}), y = randn({3});
+  const auto f = compile([](const Batch& b, const std::map<std::string, Tensor>& m,
+                            std::optional<Tensor> o, std::pair<Tensor, int> p) {
+    Batch out{b.x + m.at("k"), {b.more[0] * p.second, p.first}, b.n + 1};
+    return std::tuple{out, std::map<std::string, Tensor>{{"sum", b.x + b.more[0]}}, o.has_value()};
+  });
+  for (int i = 0; i < 2; ++i) {
+    const auto [out, map, has] =
+        f(Batch{x, {y}, 4}, std::map<std::string, Tensor>{{"k", y}}, std::optional<Tensor>(),
+          std::pair{x, 3});
+    expect_same(out.x, x + y);
+    expect_same(out.more[0], y * 3);
+    expect_same(out.more[1], x);
+    EXPECT_EQ(out.n, 5);
+    expect_same(map.at("sum"), x + y);
+    EXPECT_FALSE(has);
+  }
+  const auto g = compile([](const Listed& l) { return Listed{l.a * l.b, l.b}; });
+  expect_same(g(Listed{x, y}).a, x * y);
+  const auto nothing = compile([](Tensor t) { t.add_(1); });
+  Tensor t = zeros({2});
+  nothing(t);
+  nothing(t);
+  expect_same(t, full({2}, 2.0));
+  const auto maybe = compile([](const Tensor& a, const Tensor& b) { return std::vector{a, b}; });
+  EXPECT_FALSE(maybe(x, Tensor())[1].defined());
+}
+
+TEST(Compile, WritesReachArgumentsAndTensorsFromOutside) {
+  Tensor state = zeros({4}), counter = zeros({}, kLong);
+  const auto f = compile([&](Tensor x) {
+    x[0].mul_(2);            // through a view of an argument
+    state.slice(0, 1, 3).add_(x.slice(0, 0, 2));
+    counter.add_(1);
+    state[3] = state[1] + 1;  // reads what was just written
+    return state.sum() + x.sum();
+  });
+  Tensor eager_state = zeros({4}), eager_x = arange(1, 5, kFloat), x = arange(1, 5, kFloat);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor got = f(x);
+    eager_x[0].mul_(2);
+    eager_state.slice(0, 1, 3).add_(eager_x.slice(0, 0, 2));
+    eager_state[3] = eager_state[1] + 1;
+    expect_same(got, eager_state.sum() + eager_x.sum());
+    expect_same(x, eager_x);
+    expect_same(state, eager_state);
+  }
+  EXPECT_EQ(counter.item<int64_t>(), 3);
+}
+
+TEST(Compile, CapturedTensorsAreReadAtEachCall) {
+  Tensor w = ones({2});
+  const auto f = compile([&](const Tensor& x) { return x * w; });
+  const Tensor x = full({2}, 3.0);
+  expect_same(f(x), x);
+  w.fill_(2);
+  expect_same(f(x), x * 2);
+  w.set_data(full({2}, 5.0));  // other memory
+  expect_same(f(x), x * 5);
+  w.set_data(full({2, 2}, 5.0));  // another shape: recorded anew
+  expect_same(f(x), x * w);
+  EXPECT_EQ(f.graph_count(), 2);
+}
+
+TEST(Compile, ReturnsWhatEagerWouldShare) {
+  const Tensor x = randn({2, 3});
+  const auto f = compile([](const Tensor& t) {
+    return std::tuple{t, t.t(), t.clone(), t.clone(), t[0]};
+  });
+  const auto [same, turned, copy, other, row] = f(x);
+  EXPECT_EQ(same.data_ptr(), x.data_ptr());
+  EXPECT_EQ(turned.data_ptr(), x.data_ptr());
+  EXPECT_EQ(turned.strides(), x.t().strides());
+  EXPECT_EQ(row.data_ptr(), x.data_ptr());
+  EXPECT_NE(copy.data_ptr(), x.data_ptr());
+  EXPECT_NE(copy.data_ptr(), other.data_ptr());
+  expect_same(copy, x);
+}
+
+TEST(Compile, FlagsThatWereReadArePartOfTheSignature) {
+  bool training = true;
+  const auto f = compile([&](const Tensor& x) {
+    note_flag(&training);
+    return training ? x * 2 : x;
+  });
+  const Tensor x = randn({3});
+  expect_same(f(x), x * 2);
+  training = false;
+  expect_same(f(x), x);
+  training = true;
+  expect_same(f(x), x * 2);
+  EXPECT_EQ(f.graph_count(), 2);
+  EXPECT_NE(f.explain().find("training mode"), std::string::npos);
+}
+
+TEST(Compile, RandomNumbersAreThoseOfEager) {
+  const auto fn = [](const Tensor& x) { return x * (rand_like(x) > 0.5) + randn({3}); };
+  const auto f = compile(fn);
+  const Tensor x = randn({4, 3});
+  manual_seed(11);
+  const Tensor a = fn(x), b = fn(x), c = rand({2});
+  manual_seed(11);
+  expect_same(f(x), a);
+  expect_same(f(x), b);
+  expect_same(rand({2}), c);
+}
+
+TEST(Compile, GradientsFlowThroughACall) {
+  Tensor w = randn({4, 2}, requires_grad()), x = randn({3, 4}, requires_grad());
+  const auto fn = [&](const Tensor& t) { return (t.mm(w)).tanh() * t.sum(); };
+  const auto f = compile(fn);
+  const Tensor h = x * 2;  // not a leaf
+  const auto check = [&](const Tensor& in) {
+    const auto eager = autograd::grad({fn(in).pow(2).sum()}, {x, w});
+    const auto compiled = autograd::grad({f(in).pow(2).sum()}, {x, w});
+    for (int i = 0; i < 2; ++i) expect_same(compiled[i], eager[i]);
+    const auto second = [&](const Tensor& y) {
+      const Tensor g = autograd::grad({y.sum()}, {x}, {}, true, true)[0];
+      return autograd::grad({g.pow(2).sum()}, {x, w});
+    };
+    const auto twice = second(fn(in)), compiled_twice = second(f(in));
+    for (int i = 0; i < 2; ++i) expect_near(compiled_twice[i], twice[i], 1e-4);
+  };
+  check(x);
+  check(h * 1);
+  Tensor y = f(x).sum();
+  y.backward();
+  EXPECT_THROW_WITH(y.backward(), "second time");
+  {
+    const NoGradGuard no_grad;
+    EXPECT_FALSE(f(x).requires_grad());
+  }
+  y = f(x).sum();
+  {
+    const NoGradGuard no_grad;
+    w.add_(1);
+  }
+  EXPECT_THROW_WITH(y.backward(), "modified by an inplace operation");
+}
+
+TEST(Compile, CallsInsideRecordedCodeAreInlined) {
+  const auto inner = compile([](const Tensor& x) { return x.sin() * 2; });
+  const auto outer = compile([&](const Tensor& x) { return inner(x) + inner(x + 1); });
+  const Tensor x = randn({5});
+  expect_same(outer(x), x.sin() * 2 + (x + 1).sin() * 2);
+  EXPECT_EQ(inner.graph_count(), 0);
+}
+
+TEST(Compile, RefusalsLeaveEverythingAsItWas) {
+  Tensor w = randn({3}, requires_grad()), buffer = zeros({3});
+  w.mutable_grad() = ones({3});
+  const Tensor before = w.detach().clone();
+  const Tensor outside = w * w;  // has saved w
+  const uint32_t version = w._version();
+  const auto state = get_default_generator_state();
+  const auto attempt = [&](auto fn, const char* message) {
+    EXPECT_THROW_WITH(compile(fn)(ones({3})), message);
+    expect_same(w, before);
+    expect_same(w.grad(), ones({3}));
+    expect_same(buffer, zeros({3}));
+    EXPECT_EQ(w._version(), version);
+    EXPECT_EQ(t_mode.recorder, nullptr);
+    expect_same(get_default_generator_state(), state);
+  };
+  const auto touch = [&](const Tensor& x) {
+    (x * w * rand({3})).sum().backward();
+    const NoGradGuard no_grad;
+    w.sub_(w.grad());
+    buffer.add_(1);
+  };
+  attempt(
+      [&](const Tensor& x) {
+        touch(x);
+        return x.sum().item<float>() > 0 ? x : -x;
+      },
+      "item: a value cannot be looked at while a function is being recorded");
+  attempt(
+      [&](const Tensor& x) {
+        touch(x);
+        return x.nonzero();
+      },
+      "nonzero: the shape of the result depends on values");
+  attempt(
+      [&](const Tensor& x) -> Tensor {
+        touch(x);
+        throw std::runtime_error("the user's own");
+      },
+      "the user's own");
+  attempt(
+      [&](const Tensor& x) {
+        touch(x);
+        return x.mm(x);
+      },
+      "mm");
+  attempt([&](const Tensor& x) { return x * w[0].item<float>(); }, "item");
+  outside.sum().backward();  // what was saved is still good
+}
+
+TEST(Compile, TensorsOfARecordingHaveNoValuesOutside) {
+  Tensor leaked;
+  const auto f = compile([&](const Tensor& x) {
+    leaked = x * 2;
+    return leaked + 1;
+  });
+  f(ones({2}));
+  EXPECT_THROW_WITH(leaked.sum(), "while a function was being recorded");
+  EXPECT_THROW_WITH(leaked.item(), "elements cannot be converted");
+  EXPECT_THROW_WITH(leaked.data_ptr(), "while a function was being recorded");
+  const auto g = compile([&](const Tensor& x) { return x + leaked; });
+  EXPECT_THROW_WITH(g(ones({2})), "after that recording has ended");
+}
+
+TEST(Compile, TwoWaysToOneWrittenMemoryAreRefused) {
+  Tensor x = ones({3});
+  const auto f = compile([&](Tensor a) {
+    a.add_(1);
+    return x * 2;
+  });
+  EXPECT_THROW_WITH(f(x), "in two ways");
+  const auto g = compile([](Tensor a, const Tensor& b) { a.add_(b); });
+  EXPECT_THROW_WITH(g(x, x), "in two ways");
+  expect_same(x, ones({3}));
+}
+
+TEST(Compile, VerifyComparesWithEager) {
+  Tensor w = ones({2});
+  const auto good = compile(
+      [&](const Tensor& x) {
+        w.mul_(2);
+        return x * w + rand({2});
+      },
+      {.verify = true});
+  manual_seed(1);
+  const Tensor a = good(ones({2}));
+  manual_seed(1);
+  expect_same(a, full({2}, 2.0) + rand({2}));
+  good(ones({2}));
+  expect_same(w, full({2}, 4.0));
+  double hidden = 0;
+  const auto bad = compile([&](const Tensor& x) { return x + ++hidden; }, {.verify = true});
+  EXPECT_THROW_WITH(bad(ones({2})), "compile (verify): result 0");
+}
+
+TEST(Compile, TooManyGraphsRunEager) {
+  const auto f = compile([](const Tensor& x) { return x + 1; }, {.max_graphs = 2});
+  for (int n = 1; n < 6; ++n) expect_same(f(ones({n})), full({n}, 2.0));
+  EXPECT_EQ(f.graph_count(), 2);
+  EXPECT_NE(f.explain().find("max_graphs"), std::string::npos);
+}
+
+TEST(Compile, ManyThreadsMayCallAtOnce) {
+  const Tensor w = randn({16, 16});
+  const auto fn = [&](const Tensor& x) { return (x.mm(w)).relu().sum(1); };
+  const auto f = compile(fn);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tensor x = full({8 + i % 2, 16}, t + i * 0.25);
+        if (!f(x).equal(fn(x))) ++wrong;
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(f.graph_count(), 2);
+}
+
+TEST(Compile, SteadyCallsAllocateNothingButTheirResults) {
+  Tensor w = randn({32, 32});
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = (x.mm(w)).relu();
+    w.mul_(0.99);
+    return (y.softmax(1) * y).sum(1).exp();
+  });
+  const Tensor x = randn({8, 32});
+  for (int i = 0; i < 3; ++i) f(x);
+  jit::wait_idle();
+  f(x);
+  const auto before = memory::stats();
+  for (int i = 0; i < 10; ++i) f(x);
+  EXPECT_EQ(memory::stats().allocations - before.allocations, 10);
+  EXPECT_EQ(memory::stats().current, before.current);
+}
+
+TEST(Compile, AnotherBatchSizeMakesNoNewKernels) {
+  const Tensor b = randn({20});
+  const auto f = compile([&](const Tensor& x) { return ((x + b).tanh() * x).softmax(1); });
+  f(randn({8, 20}));
+  jit::wait_idle();
+  const int64_t made = jit::stats().requested;
+  const Tensor x = randn({13, 20});
+  expect_same(f(x), ((x + b).tanh() * x).softmax(1));
+  jit::wait_idle();
+  EXPECT_EQ(jit::stats().requested, made);
+  expect_same(f(x), ((x + b).tanh() * x).softmax(1));
+}
+
+}  // namespace
+}  // namespace tandem
