@@ -52,7 +52,11 @@ struct Variant : std::enable_shared_from_this<Variant> {
   double record_ms = 0;
   Variant* older = nullptr;
 
-  std::string mismatch(const Args& args, const structure::Key& key) const;
+  struct Mismatch {
+    int rank;
+    std::string words;
+  };
+  Mismatch mismatch(const Args& args, const structure::Key& key) const;
   bool fits(const Args& args, const structure::Key& key) const;
 };
 
@@ -87,38 +91,38 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
   return true;
 }
 
-// Why the call is not that of this variant, in words.
-std::string Variant::mismatch(const Args& args, const structure::Key& key) const {
+// Why the call is not that of this variant, in words; the more is alike, the higher the rank.
+Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key) const {
   const Signature& s = signature;
   if (args.size() != s.args.size())
-    return str(args.size(), " tensors were passed instead of ", s.args.size());
+    return {0, str(args.size(), " tensors were passed instead of ", s.args.size())};
   for (size_t i = 0; i < args.size(); ++i) {
     const Signature::Arg got = Signature::describe(args[i]), &want = s.args[i];
     if (got.defined != want.defined)
-      return str("argument ", i, got.defined ? " is a tensor now" : " is undefined now");
+      return {1, str("argument ", i, got.defined ? " is a tensor now" : " is undefined now")};
     if (!got.defined) continue;
-    if (!(got.type == want.type)) return str("argument ", i, " is ", got.type, ", not ", want.type);
+    if (!(got.type == want.type)) return {2, str("argument ", i, " is ", got.type, ", not ", want.type)};
     if (got.wants_grad != want.wants_grad)
-      return str("argument ", i, got.wants_grad ? " requires" : " does not require", " a gradient");
-    if (got.leaf != want.leaf) return str("argument ", i, got.leaf ? " is" : " is not", " a leaf");
+      return {3, str("argument ", i, got.wants_grad ? " requires" : " does not require", " a gradient")};
+    if (got.leaf != want.leaf) return {4, str("argument ", i, got.leaf ? " is" : " is not", " a leaf")};
   }
-  if (s.grad != t_mode.grad) return t_mode.grad ? "grad mode is on" : "grad mode is off";
-  if (s.inference != t_mode.inference) return "inference mode changed";
-  if (!(key == s.key)) return "a plain argument has another value";
-  if (get_default_dtype() != s.default_dtype) return "the default dtype changed";
+  if (s.grad != t_mode.grad) return {5, t_mode.grad ? "grad mode is on" : "grad mode is off"};
+  if (s.inference != t_mode.inference) return {6, "inference mode changed"};
+  if (!(key == s.key)) return {7, "a plain argument has another value"};
+  if (get_default_dtype() != s.default_dtype) return {8, "the default dtype changed"};
   for (size_t i = 0; i < captured_types.size(); ++i) {
     TensorImpl* t = recording.graph.captured[i].impl();
     if (!(t->type == captured_types[i]))
-      return str("a tensor from outside is ", t->type, ", not ", captured_types[i]);
+      return {9, str("a tensor from outside is ", t->type, ", not ", captured_types[i])};
     if (t->wants_grad() != captured_wants_grad[i])
-      return "a tensor from outside changed its requires_grad";
+      return {10, "a tensor from outside changed its requires_grad"};
   }
   for (const auto& g : recording.guards)
     if (grad_defined(g, args) != g.defined)
-      return str("a leaf ", g.defined ? "has no gradient any more" : "has a gradient now");
+      return {11, str("a leaf ", g.defined ? "has no gradient any more" : "has a gradient now")};
   for (const auto& f : recording.flags)
-    if (*f.flag != f.value) return "a flag that the function reads (training mode) changed";
-  return "nothing changed";
+    if (*f.flag != f.value) return {12, "a flag that the function reads (training mode) changed"};
+  return {13, "nothing changed"};
 }
 
 /// What the results of a call remember.
@@ -393,8 +397,11 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
   if (Variant* v = find(args, key)) return v;  // another thread was faster
   if (all.size() - forgotten >= options.max_graphs) return nullptr;
   auto v = std::make_shared<Variant>();
-  const Variant* before = newest.load(std::memory_order_relaxed);
-  v->reason = before ? before->mismatch(args, key) : "the first call";
+  // Told by what the graph that is most alike has otherwise.
+  Variant::Mismatch why{-1, "the first call"};
+  for (size_t i = forgotten; i < all.size(); ++i)
+    if (Variant::Mismatch m = all[i]->mismatch(args, key); m.rank > why.rank) why = std::move(m);
+  v->reason = std::move(why.words);
   v->signature.key = key;
   for (const Tensor& a : args) v->signature.args.push_back(Signature::describe(a));
   v->signature.grad = t_mode.grad;
