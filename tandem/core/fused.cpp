@@ -214,7 +214,14 @@ void run_product(const FusedGroup& group, const Array* inputs, const Array& out)
     a.contiguous = is_contiguous(f.sizes, f.strides);
     factors.push_back(a);
   }
-  p.op->kernel({*p.op, factors.data(), static_cast<int>(factors.size()), &out, 1, p.attrs.ref()});
+  // A result may have another shape: a view of the product lies between them.
+  const Dims strides = contiguous_strides(p.sizes);
+  Array product = out;
+  product.sizes = p.sizes.data();
+  product.strides = strides.data();
+  product.ndim = static_cast<int32_t>(p.sizes.size());
+  p.op->kernel(
+      {*p.op, factors.data(), static_cast<int>(factors.size()), &product, 1, p.attrs.ref()});
 }
 
 bool operator==(const std::shared_ptr<const FusedGroup>& a,

@@ -32,7 +32,8 @@ struct FusedGroup {
     const OpDef* op = nullptr;  // null: there is none
     AttrBox attrs;
     std::vector<Factor> factors;
-    int output = -1;  // the result that has the product's type
+    Dims sizes;       // of the product
+    int output = -1;  // the result that has the product's dtype and as many elements
   };
 
   Graph body;  // the nodes it stands for, views included; runs without the jit

@@ -202,6 +202,7 @@ class Lowering {
     FusedGroup::Product& p = fused_->product;
     p.op = n.op;
     p.attrs = AttrBox(n.attrs());
+    p.sizes = n.outputs()[0].sizes;
     const auto into = std::find(needed.begin(), needed.end(), group_.product_into);
     p.output = static_cast<int>(into - needed.begin());
     for (uint32_t k = 0; k < n.n_inputs; ++k) {

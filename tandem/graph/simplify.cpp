@@ -177,6 +177,7 @@ Edge simplify_reduction(Rewriter& r, const Node& n) {
   const TensorType &in = type_of(x), &out = n.outputs()[0];
   if (in.dtype != out.dtype || in.weak) return {};
   const ReductionInfo info = n.op->reduction(n.attrs(), static_cast<int>(in.sizes.size()));
+  if (info.fn == ReductionInfo::Fn::none) return {};
   if (info.fn == ReductionInfo::Fn::norm2) return {};
   for (size_t d = 0; d < in.sizes.size(); ++d)
     if (info.dims >> d & 1 && in.sizes[d] != 1) return {};

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <iostream>
@@ -24,12 +25,18 @@ struct NestHash {
   size_t operator()(const LoopNest& n) const { return n.hash(); }
 };
 
+// Ends the workers of all caches; kernels that were not made by then never will be.
+void end_workers();
+
 }  // namespace
 
 /// Note: forks and ends
 /// The worker holds `working` while it makes a kernel, and nobody forks or ends the process in the
 /// middle of that: a child would inherit LLVM's locks as they were. After a fork the child has no
 /// worker; the next request starts one, which goes on with what is in the queue.
+/// When the process ends, the worker must have ended before LLVM's own statics go, some of which are
+/// made by the work itself. What was registered last with atexit runs first; the worker therefore
+/// registers its end anew after each kernel that it has made.
 struct KernelCache::State {
   explicit State(Options o) : options(std::move(o)), disk(options.enabled ? options.folder : "") {}
 
@@ -39,7 +46,7 @@ struct KernelCache::State {
   };
 
   void start_worker() {
-    if (worker_runs) return;
+    if (worker_runs || stop) return;
     worker_runs = true;
     worker = std::thread([this] { work(); });
   }
@@ -58,6 +65,7 @@ struct KernelCache::State {
         const std::lock_guard making(working);
         outcome = make(job);
       }
+      if (outcome != &Stats::loaded_from_disk) std::atexit(&end_workers);
       lock.lock();
       ++(counts.*outcome);
       busy = false;
@@ -115,6 +123,11 @@ Caches& caches() {
   return all;
 }
 
+void end_workers() {
+  const std::lock_guard lock(caches().mutex);
+  for (KernelCache* c : caches().list) c->end_worker();
+}
+
 }  // namespace
 
 struct ForkHandlers {
@@ -168,11 +181,17 @@ KernelCache::~KernelCache() {
     const std::lock_guard lock(caches().mutex);
     std::erase(caches().list, this);
   }
+  end_worker();
+}
+
+void KernelCache::end_worker() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->stop = true;
+    state_->queue.clear();
   }
   state_->wake.notify_all();
+  state_->idle.notify_all();
   if (state_->worker.joinable()) state_->worker.join();
 }
 
@@ -208,8 +227,8 @@ namespace {
 
 // Made at the first request and ended, with its thread, when the process ends.
 KernelCache& process_cache() {
-  static KernelCache cache(KernelCache::options_of_environment());
-  return cache;
+  static auto* cache = new KernelCache(KernelCache::options_of_environment());  // code is used to the end
+  return *cache;
 }
 
 }  // namespace

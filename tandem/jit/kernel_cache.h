@@ -54,6 +54,8 @@ class KernelCache {
   std::shared_ptr<Kernel> request(const LoopNest& nest);
   void wait_idle();
   Stats stats() const;
+  /// Waits for the kernel that is being made and makes no more.
+  void end_worker();
 
  private:
   struct State;
