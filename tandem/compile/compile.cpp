@@ -150,7 +150,8 @@ class CompiledBackward final : public CustomBackward {
     for (size_t k = 0; k < grads.size(); ++k)
       if (!grads[k].defined())
         grads[k] = zeros(node.outputs()[k].sizes, TensorOptions(node.outputs()[k].dtype));
-    return t_mode.grad || t_mode.recorder ? run_again(grads) : run_program(grads);
+    const bool again = t_mode.grad || t_mode.recorder || v_->recording.by_hand;
+    return again ? run_again(grads) : run_program(grads);
   }
 
  private:
@@ -200,6 +201,7 @@ class CompiledBackward final : public CustomBackward {
 
   // A gradient that is to be differentiated again: the call once more, op by op, with its record.
   std::vector<Tensor> run_again(const std::vector<Tensor>& grads) const {
+    const bool again = t_mode.grad;
     const AutoGradMode with_grad(true);
     const Recording& r = v_->recording;
     TANDEM_CHECK(
@@ -210,16 +212,17 @@ class CompiledBackward final : public CustomBackward {
     std::vector<Tensor> in;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       in.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
-      if (in[i].defined() && in[i].requires_grad()) in[i] = in[i].alias();
+      if (in[i].defined() && in[i].requires_grad())
+        in[i] = again ? in[i].alias() : in[i].detach().set_requires_grad(true);
     }
     variable_list outputs, targets;
     for (const auto& s : r.sources)
       targets.push_back(in[s.argument >= 0 ? static_cast<size_t>(s.argument)
                                            : r.n_args + captured_number(s.captured)]);
-    const std::vector<Tensor> again = r.graph.run(in);
+    const std::vector<Tensor> values = r.graph.run(in);
     for (const int64_t i : r.differentiated)
-      outputs.push_back(again[static_cast<size_t>(r.result[static_cast<size_t>(i)])]);
-    return autograd::grad(outputs, targets, grads, true, true, /*allow_unused=*/true);
+      outputs.push_back(values[static_cast<size_t>(r.result[static_cast<size_t>(i)])]);
+    return autograd::grad(outputs, targets, grads, again, again, /*allow_unused=*/true);
   }
 
   // Which captured tensor a source is.
@@ -267,13 +270,14 @@ Args run(const std::shared_ptr<const Variant>& v, const Args& args) {
   std::vector<Tensor> inputs(args.begin(), args.end());
   inputs.insert(inputs.end(), r.graph.captured.begin(), r.graph.captured.end());
   std::unique_ptr<CompiledBackward> custom;
-  if (v->backward) custom = std::make_unique<CompiledBackward>(v, args);
+  const bool differentiable = v->backward || r.by_hand;
+  if (differentiable) custom = std::make_unique<CompiledBackward>(v, args);
   std::vector<Tensor> all = v->program->run({inputs.data(), inputs.size()});
   leave_gradients(r, args, all);
   Args results;
   for (const int64_t i : r.result)
     results.push_back(i >= 0 ? all[static_cast<size_t>(i)] : Tensor());
-  if (!v->backward) return results;
+  if (!differentiable) return results;
   custom->keep({all.end() - static_cast<ptrdiff_t>(v->n_kept), all.end()});
   const NodePtr node = backward_node(*v, args, std::move(custom));
   for (size_t k = 0; k < r.differentiated.size(); ++k) {
@@ -410,7 +414,7 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
   const TensorFunction function = [&](const variable_list& in) { return body(in, &v->like); };
   v->recording = record(function, {args.data(), args.size()}, {.backward = true});
   Recording& r = v->recording;
-  if (r.sources.empty() || r.differentiated.empty()) {
+  if (r.sources.empty() || r.differentiated.empty() || r.by_hand) {
     v->program = std::make_shared<Program>(r.graph);
   } else {
     ForwardBackward parts = cut(r);

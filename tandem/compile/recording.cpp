@@ -159,12 +159,19 @@ void FunctionRecorder::add_backward(const variable_list& results) {
     return;
   }
   r.forward_nodes = graph_.nodes.size();
+  const size_t n_arguments = arguments_.size();
   for (const Tensor& t : outputs) grads_in.push_back(placeholder(t.type_of()));
-  const variable_list grads =
-      autograd::grad(outputs, targets, grads_in, /*retain_graph=*/true, /*create_graph=*/false,
-                     /*allow_unused=*/true);
-  for (size_t i = 0; i < grads.size(); ++i)
-    if (grads[i].defined()) r.sources[i].gradient = add_result(grads[i]);
+  try {
+    const variable_list grads =
+        autograd::grad(outputs, targets, grads_in, /*retain_graph=*/true, /*create_graph=*/false,
+                       /*allow_unused=*/true);
+    for (size_t i = 0; i < grads.size(); ++i)
+      if (grads[i].defined()) r.sources[i].gradient = add_result(grads[i]);
+  } catch (const Error&) {
+    // Some gradients look at values. The call itself can be compiled all the same.
+    r.by_hand = true;
+    arguments_.resize(n_arguments);
+  }
 }
 
 Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,

@@ -52,6 +52,8 @@ struct Recording {
       differentiated;  // results of the function that the sources' gradients follow
   std::vector<std::string> one_by_one;  // ops that vmap ran one sample after the other
   size_t forward_nodes = 0;             // the nodes from here on belong to backward
+  /// The gradient could not be recorded: it must be found op by op. No source has one in the graph.
+  bool by_hand = false;
 };
 
 struct RecordOptions {

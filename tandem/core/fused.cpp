@@ -201,29 +201,6 @@ void check_indices(const FusedGroup& group, const Array* inputs) {
   }
 }
 
-void run_product(const FusedGroup& group, const Array* inputs, const Array& out) {
-  const FusedGroup::Product& p = group.product;
-  SmallVector<Array, 3> factors;
-  for (const auto& f : p.factors) {
-    Array a = inputs[f.input];
-    a.data = a.ptr<char>() + f.offset * static_cast<int64_t>(size_of(a.dtype));
-    a.sizes = f.sizes.data();
-    a.strides = f.strides.data();
-    a.ndim = static_cast<int32_t>(f.sizes.size());
-    a.numel = numel_of(f.sizes);
-    a.contiguous = is_contiguous(f.sizes, f.strides);
-    factors.push_back(a);
-  }
-  // A result may have another shape: a view of the product lies between them.
-  const Dims strides = contiguous_strides(p.sizes);
-  Array product = out;
-  product.sizes = p.sizes.data();
-  product.strides = strides.data();
-  product.ndim = static_cast<int32_t>(p.sizes.size());
-  p.op->kernel(
-      {*p.op, factors.data(), static_cast<int>(factors.size()), &product, 1, p.attrs.ref()});
-}
-
 bool operator==(const std::shared_ptr<const FusedGroup>& a,
                 const std::shared_ptr<const FusedGroup>& b) {
   if (a.get() == b.get()) return true;

@@ -65,8 +65,6 @@ bool checks_values(const Node& n);
 /// Throws an IndexError if the group would look up an index that is out of range. `inputs` are the
 /// fused node's, row-major.
 void check_indices(const FusedGroup& group, const Array* inputs);
-/// Computes the group's product, which it has, into the memory of its result number product.output.
-void run_product(const FusedGroup& group, const Array* inputs, const Array& out);
 
 bool operator==(const std::shared_ptr<const FusedGroup>& a,
                 const std::shared_ptr<const FusedGroup>& b);

@@ -498,7 +498,11 @@ void Planner::emit_product(const FusedGroup::Product& p, uint32_t first, uint32_
     a.contiguous = is_contiguous(factor.sizes, factor.strides);
     plan_.arrays.push_back(std::move(a));
   }
-  plan_.arrays.push_back(PlannedArray(plan_.arrays[first + n_inputs + p.output]));
+  // The result may have another shape: a view of the product lies between them.
+  PlannedArray out = plan_.arrays[first + n_inputs + p.output];
+  out.type.sizes = p.sizes;
+  out.strides = contiguous_strides(p.sizes);
+  plan_.arrays.push_back(std::move(out));
 }
 
 void Planner::emit() {
