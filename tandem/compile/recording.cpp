@@ -171,6 +171,11 @@ void FunctionRecorder::add_backward(const variable_list& results) {
     // Some gradients look at values. The call itself can be compiled all the same.
     r.by_hand = true;
     arguments_.resize(n_arguments);
+    std::vector<NodePtr> kept(graph_.nodes.begin(),
+                              graph_.nodes.begin() + static_cast<ptrdiff_t>(r.forward_nodes));
+    for (const NodePtr& n : captured_inputs_)
+      if (std::find(kept.begin(), kept.end(), n) == kept.end()) kept.push_back(n);
+    graph_.nodes = std::move(kept);
   }
 }
 
