@@ -34,7 +34,7 @@ LLVMTargetMachineRef target_machine(const LlvmApi& api) {
     char* message = nullptr;
     LLVMTargetMachineRef result = nullptr;
     if (api.GetTargetFromTriple(triple, &target, &message) == 0) {
-      result = api.CreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
+      result = api.CreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelLess,
                                        LLVMRelocPIC, LLVMCodeModelSmall);
     }
     for (char* text : {triple, cpu, features, message})

@@ -1,8 +1,27 @@
 #include "tandem/jit/llvm/emitter.h"
 
+#include <algorithm>
+
 #include "tandem/base/error.h"
 
 namespace tandem::jit {
+namespace {
+
+// Lanes of a step. A long formula is a long chain of instructions that wait for each other; two
+// registers side by side keep the processor busy where a second iteration is too far away for it.
+int lanes_of(const LoopNest& nest, const Schedule& schedule, const Machine& machine,
+             int long_body) {
+  int cost = 0;
+  for (const Schedule::Pass& pass : schedule.passes) cost = std::max(cost, pass.cost);
+  if (cost <= long_body) return machine.lanes;
+  // No more lanes than a reduction has strands.
+  int most = 2 * machine.lanes;
+  for (const ScalarInstr& i : nest.program)
+    if (i.op == ScalarOp::reduce) most = std::min(most, 128 / bytes_of(i.type));
+  return most;
+}
+
+}  // namespace
 
 Emitter::Emitter(Ir& ir, const LoopNest& nest, const Schedule& schedule, const Machine& machine)
     : ir_(ir),
@@ -11,7 +30,7 @@ Emitter::Emitter(Ir& ir, const LoopNest& nest, const Schedule& schedule, const M
       machine_(machine),
       lanes_(ir, machine.fused),
       by_rows_(nest.by_rows()),
-      lanes_n_(machine.lanes),
+      lanes_n_(lanes_of(nest, schedule, machine, kLongBody)),
       narrow_n_(16) {
   scalar_.resize(nest.program.size());
   spread_.resize(nest.program.size());

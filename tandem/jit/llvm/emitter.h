@@ -22,6 +22,8 @@ class Emitter {
 
  private:
   using Level = Schedule::Level;
+  /// A pass with more simple instructions than this is a long one.
+  static constexpr int kLongBody = 24;
 
   // The lanes of a step that count: all of them where both are null.
   struct Part {
@@ -42,6 +44,8 @@ class Emitter {
 
   // emitter_row.cpp: the walk over a row
   void emit_loop(const Schedule::Pass& pass, Value begin, Value end);
+  void emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end);
+  bool always_masked(const Schedule::Pass& pass) const;
   void emit_reducing_pass(const Schedule::Pass& pass);
   void emit_narrow_row(const Part& part);
   void emit_step(const Schedule::Pass& pass, Value index, int n, const Part& part,

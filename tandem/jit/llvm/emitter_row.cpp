@@ -22,7 +22,12 @@ const char* name(Combining c) {
 }  // namespace
 
 Value Emitter::mask_of(Value count, int n) {
-  return ir_.icmp(LLVMIntSLT, ir_.iota(n), ir_.spread(count, n));
+  // In 32 bits: a register of them has as many lanes as one of float32.
+  std::vector<Value> lanes;
+  for (int i = 0; i < n; ++i)
+    lanes.push_back(ir_.api.ConstInt(ir_.i32, static_cast<unsigned>(i), 0));
+  return ir_.icmp(LLVMIntSLT, ir_.api.ConstVector(lanes.data(), static_cast<unsigned>(n)),
+                  ir_.spread(ir_.trunc(count, ir_.i32), n));
 }
 
 // A value as an operand of an element instruction.
@@ -76,7 +81,7 @@ void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Pa
     if (strands != nullptr) {
       const int registers = per_row / n;
       Value& strand = (*strands)[first + static_cast<size_t>(step % registers)];
-      strand = lanes_.join(i.combine, i.type, strand, x, n);
+      strand = lanes_.join(i.combine, i.type, strand, x);
       first += static_cast<size_t>(registers);
       continue;
     }
@@ -84,7 +89,7 @@ void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Pa
     const Value at =
         ir_.at(strands_[static_cast<size_t>(r)], ir_.mul(lane, ir_.num(bytes_of(i.type))));
     const int align = n * bytes_of(i.type);
-    ir_.store(lanes_.join(i.combine, i.type, ir_.load(lanes_.type(i.type, n), at, align), x, n), at,
+    ir_.store(lanes_.join(i.combine, i.type, ir_.load(lanes_.type(i.type, n), at, align), x), at,
               align);
   }
   if (pass.stores) emit_stores(index, n, part);
@@ -93,13 +98,50 @@ void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Pa
 // Steps that the loop takes at once: enough for all strands to have a register where the body is
 // short, which otherwise would wait for its own stores.
 int Emitter::unrolled(const Schedule::Pass& pass) const {
+  if (always_masked(pass)) return 1;
   if (pass.reduces.empty()) return pass.cost <= 8 ? 2 : 1;
   int steps = 1;
   for (const int16_t r : pass.reduces) steps = std::max(steps, strands_of(type_of(r)) / lanes_n_);
   return pass.reduces.size() <= 2 && pass.cost * steps <= 64 ? steps : 1;
 }
 
+// True iff every step of the pass may as well be masked: a mask costs little beside a long body,
+// and half the code takes half the time to make.
+bool Emitter::always_masked(const Schedule::Pass& pass) const {
+  if (pass.cost <= kLongBody) return false;
+  for (const int16_t v : pass.elements) {
+    if (instr(v).op != ScalarOp::load) continue;
+    const Operand& o = nest_.operands[static_cast<size_t>(instr(v).index)];
+    if (size_of(o.dtype) < 4 && !machine_.masks) return false;
+  }
+  for (size_t k = static_cast<size_t>(nest_.n_inputs); k < nest_.operands.size(); ++k)
+    if (pass.stores && nest_.operands[k].along == Along::strided) return false;
+  return true;
+}
+
+void Emitter::emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end) {
+  const int n = lanes_n_;
+  const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
+  ir_.branch(ir_.icmp(LLVMIntSLT, begin, end), loop, done);
+  ir_.go_on_in(loop);
+  const Value i = ir_.phi(ir_.i64);
+  ir_.incoming(i, begin, before);
+  const Value left = ir_.sub(end, i);
+  Part part;
+  part.count = ir_.select(ir_.icmp(LLVMIntSLT, left, ir_.num(n)), left, ir_.num(n));
+  part.mask = mask_of(part.count, n);
+  emit_step(pass, i, n, part, nullptr, 0);
+  const Value next = ir_.add(i, ir_.num(n));
+  ir_.incoming(i, next, ir_.here());
+  ir_.branch(ir_.icmp(LLVMIntSLT, next, end), loop, done);
+  ir_.go_on_in(done);
+}
+
 void Emitter::emit_loop(const Schedule::Pass& pass, Value begin, Value end) {
+  if (always_masked(pass)) {
+    emit_masked_loop(pass, begin, end);
+    return;
+  }
   const int n = lanes_n_, steps = unrolled(pass);
   const bool registers = !pass.reduces.empty() && steps > 1;
   std::vector<Value> start;

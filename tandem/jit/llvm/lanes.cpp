@@ -86,8 +86,7 @@ Value Lanes::identity(Combining c, LaneType t, int n) {
   return nullptr;
 }
 
-Value Lanes::join(Combining c, LaneType t, Value a, Value b, int n) {
-  (void)n;
+Value Lanes::join(Combining c, LaneType t, Value a, Value b) {
   const bool real = is_real(t);
   if (c == Combining::sum) return real ? ir_.fadd(a, b) : ir_.add(a, b);
   if (c == Combining::prod) return real ? ir_.fmul(a, b) : ir_.mul(a, b);
@@ -100,7 +99,7 @@ Value Lanes::join(Combining c, LaneType t, Value a, Value b, int n) {
 }
 
 Value Lanes::fold(Combining c, LaneType t, Value x, int n) {
-  for (; n > 1; n /= 2) x = join(c, t, ir_.part(x, 0, n / 2), ir_.part(x, n / 2, n / 2), n / 2);
+  for (; n > 1; n /= 2) x = join(c, t, ir_.part(x, 0, n / 2), ir_.part(x, n / 2, n / 2));
   return ir_.extract(x, 0);
 }
 

@@ -18,7 +18,7 @@ class Lanes {
   Value constant(LaneType t, double value, int n);
   Value identity(Combining c, LaneType t, int n);
   /// a combined with b as ExtremeOp, SumOp and ProdOp of kernels/reduce_simd.cpp do it.
-  Value join(Combining c, LaneType t, Value a, Value b, int n);
+  Value join(Combining c, LaneType t, Value a, Value b);
   /// One value of n lanes (a power of two), folded in halves.
   Value fold(Combining c, LaneType t, Value x, int n);
 
