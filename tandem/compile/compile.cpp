@@ -101,10 +101,13 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
     if (got.defined != want.defined)
       return {1, str("argument ", i, got.defined ? " is a tensor now" : " is undefined now")};
     if (!got.defined) continue;
-    if (!(got.type == want.type)) return {2, str("argument ", i, " is ", got.type, ", not ", want.type)};
+    if (!(got.type == want.type))
+      return {2, str("argument ", i, " is ", got.type, ", not ", want.type)};
     if (got.wants_grad != want.wants_grad)
-      return {3, str("argument ", i, got.wants_grad ? " requires" : " does not require", " a gradient")};
-    if (got.leaf != want.leaf) return {4, str("argument ", i, got.leaf ? " is" : " is not", " a leaf")};
+      return {3, str("argument ", i, got.wants_grad ? " requires" : " does not require",
+                     " a gradient")};
+    if (got.leaf != want.leaf)
+      return {4, str("argument ", i, got.leaf ? " is" : " is not", " a leaf")};
   }
   if (s.grad != t_mode.grad) return {5, t_mode.grad ? "grad mode is on" : "grad mode is off"};
   if (s.inference != t_mode.inference) return {6, "inference mode changed"};
@@ -230,9 +233,10 @@ class CompiledBackward final : public CustomBackward {
     const auto& captured = v_->recording.graph.captured;
     for (size_t i = 0; i < captured.size(); ++i)
       if (captured[i].is_same(source)) return i;
-    TANDEM_CHECK(false,
-                 "backward of a compiled function: it reads a view of a tensor from outside, so its "
-                 "gradient cannot be differentiated again. Take the view inside the function.");
+    TANDEM_CHECK(
+        false,
+        "backward of a compiled function: it reads a view of a tensor from outside, so its "
+        "gradient cannot be differentiated again. Take the view inside the function.");
     return 0;
   }
 

@@ -15,8 +15,8 @@ struct Program::Impl {
   /// For kernels, whose results go to memory that is given. Made when it is first asked for.
   const runtime::Executor& raw() const {
     std::call_once(once, [this] {
-      dense = std::make_unique<runtime::Executor>(
-          runtime::make_plan(graph, {.dense_results = true}));
+      dense =
+          std::make_unique<runtime::Executor>(runtime::make_plan(graph, {.dense_results = true}));
     });
     return *dense;
   }

@@ -30,6 +30,7 @@ class Declared final : public Recorder {
     const auto index = static_cast<int64_t>(captured_.size());
     Node& node =
         append(graph_, kInputOp, {}, InputAttrs{index, std::move(name), initial.impl()->type});
+    variables_.push_back(captured_.size());
     captured_inputs_.push_back(NodePtr(&node));
     captured_.push_back(initial);
     return bind({NodePtr(&node), 0});
@@ -37,8 +38,14 @@ class Declared final : public Recorder {
 
   const Graph& declared() const { return graph_; }
   const std::vector<NodePtr>& placeholders() const { return arguments_; }
-  const std::vector<NodePtr>& variables() const { return captured_inputs_; }
+  /// What is not fed: variables, and tensors from outside, which keep their identity.
+  const std::vector<NodePtr>& kept() const { return captured_inputs_; }
   const std::vector<Tensor>& initial() const { return captured_; }
+  /// Positions of the variables among what is kept.
+  const std::vector<size_t>& variables() const { return variables_; }
+
+ private:
+  std::vector<size_t> variables_;
 };
 
 }  // namespace
@@ -70,9 +77,10 @@ struct Builder::Impl {
                  " is not a tensor of this graph");
   }
 
+  // Position of a variable among what is kept.
   size_t index_of(const char* call, const Tensor& t) const {
     for (size_t i = 0; i < variables.size(); ++i)
-      if (t.is_same(variables[i])) return i;
+      if (t.is_same(variables[i])) return record.variables()[i];
     TANDEM_CHECK(false, call, ": the tensor is not one that variable() gave");
     return 0;
   }
@@ -229,12 +237,12 @@ Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
 
 struct Session::Impl {
   struct Plan {
-    std::vector<size_t> placeholders, variables;  // what it reads or writes
+    std::vector<size_t> placeholders, kept;  // what it reads or writes
     std::unique_ptr<Program> program;
   };
 
   std::shared_ptr<Builder::Impl> declared;
-  std::vector<Tensor> values;  // of variables; those declared later are added when they are needed
+  std::vector<Tensor> values;  // of what is kept; added when something is run
   std::map<std::vector<std::pair<const Node*, uint32_t>>, Plan> plans;
 
   const Plan& plan(const std::vector<Tensor>& fetches);
@@ -265,7 +273,7 @@ Session::Impl::Plan Session::Impl::make_plan(
     if (!needed.insert(n).second) continue;
     for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
   }
-  for (const auto& a : assignments) needed.insert(record.variables()[a.variable].get());
+  for (const auto& a : assignments) needed.insert(record.kept()[a.variable].get());
   for (const NodePtr& n : record.declared().nodes)
     if (needed.contains(n.get())) g.nodes.push_back(n);
   Plan plan;
@@ -274,16 +282,16 @@ Session::Impl::Plan Session::Impl::make_plan(
       plan.placeholders.push_back(i);
       g.inputs.push_back(record.placeholders()[i]);
     }
-  for (size_t i = 0; i < record.variables().size(); ++i)
-    if (needed.contains(record.variables()[i].get())) {
+  for (size_t i = 0; i < record.kept().size(); ++i)
+    if (needed.contains(record.kept()[i].get())) {
       for (const auto& a : assignments)
         if (a.variable == i) {
           g.writes.push_back(
               {static_cast<uint32_t>(g.outputs.size()), static_cast<uint32_t>(g.inputs.size())});
           g.outputs.push_back(a.value);
         }
-      plan.variables.push_back(i);
-      g.inputs.push_back(record.variables()[i]);
+      plan.kept.push_back(i);
+      g.inputs.push_back(record.kept()[i]);
       g.captured.push_back(values[i]);
     }
   plan.program = std::make_unique<Program>(g);
@@ -308,8 +316,13 @@ const Session::Impl::Plan& Session::Impl::plan(const std::vector<Tensor>& fetche
       key.emplace_back(a.value.node.get(), ~a.value.index);
     }
   }
-  while (values.size() < declared->record.initial().size())
-    values.push_back(declared->record.initial()[values.size()].clone());
+  while (values.size() < declared->record.initial().size()) {
+    const Tensor& initial = declared->record.initial()[values.size()];
+    const auto& variables = declared->record.variables();
+    const bool own =
+        std::find(variables.begin(), variables.end(), values.size()) != variables.end();
+    values.push_back(own ? initial.clone() : initial.detach());
+  }
   auto found = plans.find(key);
   if (found == plans.end()) found = plans.emplace(key, make_plan(outputs, assignments)).first;
   return found->second;
@@ -341,7 +354,7 @@ std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const Feeds
                  ") is needed for what is fetched, but was not fed");
     inputs.push_back(fed[i].detach());
   }
-  for (const size_t i : plan.variables) inputs.push_back(impl_->values[i]);
+  for (const size_t i : plan.kept) inputs.push_back(impl_->values[i]);
   return plan.program->run({inputs.data(), inputs.size()});
 }
 

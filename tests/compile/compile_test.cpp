@@ -71,9 +71,8 @@ TEST(Compile, ArgumentsAndResultsOfManyKinds) {
     return std::tuple{out, std::map<std::string, Tensor>{{"sum", b.x + b.more[0]}}, o.has_value()};
   });
   for (int i = 0; i < 2; ++i) {
-    const auto [out, map, has] =
-        f(Batch{x, {y}, 4}, std::map<std::string, Tensor>{{"k", y}}, std::optional<Tensor>(),
-          std::pair{x, 3});
+    const auto [out, map, has] = f(Batch{x, {y}, 4}, std::map<std::string, Tensor>{{"k", y}},
+                                   std::optional<Tensor>(), std::pair{x, 3});
     expect_same(out.x, x + y);
     expect_same(out.more[0], y * 3);
     expect_same(out.more[1], x);
@@ -95,7 +94,7 @@ TEST(Compile, ArgumentsAndResultsOfManyKinds) {
 TEST(Compile, WritesReachArgumentsAndTensorsFromOutside) {
   Tensor state = zeros({4}), counter = zeros({}, kLong);
   const auto f = compile([&](Tensor x) {
-    x[0].mul_(2);            // through a view of an argument
+    x[0].mul_(2);  // through a view of an argument
     state.slice(0, 1, 3).add_(x.slice(0, 0, 2));
     counter.add_(1);
     state[3] = state[1] + 1;  // reads what was just written

@@ -1,5 +1,5 @@
-// Compiled and lazy against eager, for every row of the op table: first while kernels are still being
-// made, then as machine code; values, in-place forms and gradients. Equal bit for bit.
+// Compiled and lazy against eager, for every row of the op table: first while kernels are still
+// being made, then as machine code; values, in-place forms and gradients. Equal bit for bit.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -15,9 +15,9 @@ namespace tandem::table {
 namespace {
 
 // Functions that look at values to find a shape or to check them: compile must refuse these.
-const std::set<std::string> kLooking = {"bincount", "histc",        "one_hot",   "repeat_interleave",
-                                        "cov",      "tensor_split", "allclose", "equal",
-                                        "is_nonzero", "corrcoef"};
+const std::set<std::string> kLooking = {
+    "bincount",     "histc",    "one_hot", "repeat_interleave", "cov",
+    "tensor_split", "allclose", "equal",   "is_nonzero",        "corrcoef"};
 
 class OpCompile : public testing::TestWithParam<const Row*> {
  protected:

@@ -1,0 +1,273 @@
+#include "tandem/compile/control_flow.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/compile.h"
+#include "tandem/compile/trace.h"
+#include "tandem/compile/vmap.h"
+#include "tests/compile/helpers.h"
+
+namespace tandem {
+namespace {
+
+// Values and gradients compiled against eager, from outside and from inside the compiled function.
+template <class F>
+void check(const F& fn, const std::vector<Tensor>& in) {
+  const auto f = compile(fn);
+  expect_near(f(in[0], in[1]), fn(in[0], in[1]), 1e-6);
+  const auto gradients = [&](const auto& g) {
+    return autograd::grad({g(in[0], in[1]).sum()}, {in[0], in[1]}, {}, {}, false, true);
+  };
+  const auto inside = [&](const Tensor& a, const Tensor& b) {
+    return autograd::grad({fn(a, b).sum()}, {a, b}, {}, {}, false, true);
+  };
+  const auto expected = gradients(fn), outside = gradients(f),
+             within = compile(inside)(in[0], in[1]);
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor zero = zeros_like(in[i].detach());
+    const auto or_zero = [&](const Tensor& t) { return t.defined() ? t : zero; };
+    expect_near(or_zero(outside[i]), or_zero(expected[i]), 1e-5);
+    expect_near(or_zero(within[i]), or_zero(expected[i]), 1e-5);
+  }
+}
+
+std::vector<Tensor> pair_of_leaves() {
+  manual_seed(5);
+  return {randn({3}, requires_grad()), randn({3}, requires_grad())};
+}
+
+TEST(ControlFlow, BothWaysOfAChoice) {
+  const auto in = pair_of_leaves();
+  for (const double limit : {-100.0, 100.0})
+    check(
+        [limit](const Tensor& a, const Tensor& b) {
+          return cond(
+              a.sum() > limit, [&] { return a * b; }, [&] { return a.sin() - b * 3; });
+        },
+        in);
+}
+
+TEST(ControlFlow, OnlyTheChosenBranchRuns) {
+  const auto f = compile([](const Tensor& x, const Tensor& index) {
+    return cond(
+        x.sum() > 0, [&] { return x.index_select(0, index); }, [&] { return x; });
+  });
+  const Tensor bad = tensor({7, 7, 7});
+  expect_same(f(full({3}, -1.0), bad), full({3}, -1.0));
+  EXPECT_THROW_WITH(f(ones({3}), bad), "index");
+}
+
+TEST(ControlFlow, ScanOverStructures) {
+  const auto in = pair_of_leaves();
+  check(
+      [](const Tensor& a, const Tensor& b) {
+        using Carry = std::pair<Tensor, Tensor>;
+        const auto [carry, ys] = scan(
+            [&](const Carry& c, const Tensor& x) {
+              const Tensor next = (c.first * x + b).tanh();
+              return std::pair{Carry{next, c.second + next.sum()}, std::vector{next * 2, x * b}};
+            },
+            Carry{b, zeros({})}, a);
+        return carry.first * carry.second + ys[0].sum(0) + ys[1].sum(0);
+      },
+      in);
+}
+
+TEST(ControlFlow, ARecurrentNetOverAnyNumberOfSteps) {
+  manual_seed(2);
+  Tensor wx = randn({2, 4}, requires_grad()), wh = randn({4, 4}, requires_grad());
+  const auto run = [&](const Tensor& xs) {
+    return scan(
+               [&](const Tensor& h, const Tensor& x) {
+                 const Tensor next = (x.mm(wx) + h.mm(wh)).tanh();
+                 return std::pair{next, next};
+               },
+               zeros({1, 4}), xs)
+        .first;
+  };
+  const auto f = compile(run);
+  for (const int64_t steps : {1, 5, 9}) {
+    const Tensor xs = randn({steps, 1, 2});
+    const auto eager = autograd::grad({run(xs).sum()}, {wx, wh});
+    const auto compiled = autograd::grad({f(xs).sum()}, {wx, wh});
+    for (size_t i = 0; i < 2; ++i) expect_near(compiled[i], eager[i], 1e-4);
+  }
+}
+
+TEST(ControlFlow, RoundsThatValuesDecide) {
+  const auto in = pair_of_leaves();
+  check(
+      [](const Tensor& a, const Tensor& b) {
+        const auto s = while_loop([](auto& v) { return v[0].abs().sum() < 50; },
+                                  [&](auto& v) {
+                                    return std::vector{v[0] * 1.5 + b, v[1] + 1};
+                                  },
+                                  {a, zeros({}, kLong)});
+        return s[0] + s[1];
+      },
+      in);
+  const auto f = compile([](const Tensor& n) {
+    return while_loop(
+        [](auto& s) { return s[0] > 1; },
+        [](auto& s) {
+          // Collatz
+          const Tensor even = s[0] % 2 == 0;
+          return std::vector{where(even, s[0].floor_divide(2), s[0] * 3 + 1), s[1] + 1};
+        },
+        {n, zeros_like(n)})[1];
+  });
+  EXPECT_EQ(f(tensor(27)).item<int64_t>(), 111);
+  EXPECT_EQ(f(tensor(1)).item<int64_t>(), 0);
+  EXPECT_EQ(f.graph_count(), 1);
+}
+
+TEST(ControlFlow, StateOutsideIsWrittenByLoops) {
+  Tensor total = zeros({});
+  const auto fn = [&](const Tensor& xs) {
+    return scan(
+               [&](const Tensor& c, const Tensor& x) {
+                 const NoGradGuard no_grad;
+                 total.add_(x);
+                 return std::pair{c + rand({}), total * 1};
+               },
+               zeros({}), xs)
+        .second;
+  };
+  const Tensor xs = arange(1, 5, kFloat);
+  manual_seed(9);
+  const Tensor expected = fn(xs), random = rand({1});
+  total.zero_();
+  manual_seed(9);
+  expect_same(compile(fn)(xs), expected);
+  expect_same(total, tensor(10.f));
+  expect_same(rand({1}), random);
+}
+
+TEST(ControlFlow, PrintedAndParsed) {
+  const Graph g = trace(
+      [](const Tensor& a, const Tensor& b) {
+        const Tensor c = cond(
+            a.sum() > 0, [&] { return a * b; }, [&] { return a; });
+        return scan(
+                   [&](const Tensor& s, const Tensor& x) {
+                     return std::pair{s + x * c, s};
+                   },
+                   zeros({3}), b)
+            .first;
+      },
+      {ones({3}), ones({3})});
+  const Graph again = Graph::parse(g.str());
+  EXPECT_TRUE(same(g, again));
+  EXPECT_EQ(structural_hash(g), structural_hash(again));
+  const Tensor a = randn({3}), b = randn({3});
+  expect_same(again.run({a, b})[0], g.run({a, b})[0]);
+}
+
+TEST(ControlFlow, UnderVmapSamplesGoTheirOwnWays) {
+  const auto choose = [](const Tensor& x) {
+    return cond(
+        x.sum() > 0, [&] { return x * 2; }, [&] { return -x; });
+  };
+  const auto rounds = [](const Tensor& x) {
+    return while_loop([](auto& s) { return s[0].sum() < 10; },
+                      [](auto& s) {
+                        return std::vector{s[0] * 2, s[1] + 1};
+                      },
+                      {x, zeros({})})[1];
+  };
+  const Tensor xs = tensor({{1.f, 2.f}, {-1.f, -2.f}, {4.f, 5.f}});
+  expect_same(vmap(choose)(xs), stack({choose(xs[0]), choose(xs[1]), choose(xs[2])}));
+  const Tensor some = xs.abs();
+  expect_same(vmap(rounds)(some), stack({rounds(some[0]), rounds(some[1]), rounds(some[2])}));
+}
+
+TEST(ControlFlow, MistakesAreExplained) {
+  const Tensor x = ones({3}), i = zeros({}, kLong);
+  const auto attempt = [&](auto fn, const char* message) {
+    EXPECT_THROW_WITH(compile(fn)(x), message);
+  };
+  attempt(
+      [](const Tensor& t) {
+        return cond(
+            t > 0, [&] { return t; }, [&] { return t; });
+      },
+      "the condition must be a single value, not bool [3]");
+  attempt(
+      [](const Tensor& t) {
+        return cond(
+            t.sum() > 0, [&] { return t; }, [&] { return t.sum(); });
+      },
+      "the branches give result 0 as float32 [3] and float32 []");
+  attempt(
+      [](const Tensor& t) {
+        return cond(
+            t.sum() > 0, [&] { return std::vector{t}; },
+            [&] {
+              return std::vector{t, t};
+            });
+      },
+      "one branch gives 1 tensors, the other 2");
+  attempt(
+      [&](const Tensor& t) {
+        return while_loop([](auto& s) { return s[0].sum() < 3; },
+                          [](auto& s) { return std::vector{s[0].to(kDouble)}; }, {t})[0];
+      },
+      "the body gives state 0 as float64 [3], but it began as float32 [3]");
+  attempt(
+      [&](const Tensor& t) {
+        return while_loop([](auto& s) { return s[0].sum() < 3; },
+                          [](auto& s) {
+                            return std::vector{s[0], s[0]};
+                          },
+                          {t})[0];
+      },
+      "the body gives 2 tensors, the state has 1");
+  attempt(
+      [&](const Tensor& t) {
+        return scan(
+                   [](const Tensor& c, const Tensor& v) {
+                     return std::pair{c + v, v};
+                   },
+                   zeros({}, kLong), t)
+            .first;
+      },
+      "the body gives carry 0 as float32 [], but it began as int64 []");
+  attempt(
+      [&](const Tensor& t) {
+        return scan(
+                   [](const Tensor& c, const Tensor& v) {
+                     return std::pair{c, v};
+                   },
+                   t, t.sum())
+            .first;
+      },
+      "scan: xs 0 is float32 []");
+  attempt(
+      [&](const Tensor& t) {
+        return scan(
+                   [](Tensor c, const Tensor& v) {
+                     c.add_(v);
+                     return std::pair{c, v};
+                   },
+                   zeros({}), t)
+            .first;
+      },
+      "must not write in place to its arguments");
+  Tensor w = ones({3}, requires_grad());
+  attempt(
+      [&](const Tensor& t) {
+        return cond(
+            t.sum() > 0,
+            [&] {
+              (w * t).sum().backward();
+              return t;
+            },
+            [&] { return t; });
+      },
+      "must not leave gradients");
+  EXPECT_FALSE(w.grad().defined());
+}
+
+}  // namespace
+}  // namespace tandem

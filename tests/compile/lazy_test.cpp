@@ -1,0 +1,138 @@
+#include "tandem/compile/lazy.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/core/apply.h"
+#include "tests/compile/helpers.h"
+
+namespace tandem {
+namespace {
+
+TEST(Lazy, NothingRunsUntilAValueIsLookedAt) {
+  struct Counter : OpObserver {
+    void ran(const OpDef& op) override { n += !op.is_view(); }
+    int n = 0;
+  };
+  const Tensor x = randn({3});
+  const LazyGuard lazy;
+  const int64_t runs = lazy::stats().runs;
+  const Tensor y = x + 2, z = y * y;
+  EXPECT_TRUE(is_pending(y) && is_pending(z));
+  EXPECT_FALSE(is_pending(x));
+  EXPECT_EQ(lazy::stats().runs, runs);
+  eval({z});
+  EXPECT_FALSE(is_pending(z));
+  EXPECT_FALSE(is_pending(y));  // it was alive, so it was computed along
+  EXPECT_EQ(lazy::stats().runs, runs + 1);
+  expect_same(z, (x + 2) * (x + 2));
+}
+
+TEST(Lazy, EveryWayOfLooking) {
+  const Tensor x = arange(1, 4, kFloat);
+  const LazyGuard lazy;
+  EXPECT_EQ((x + 1).sum().item<float>(), 9);
+  EXPECT_EQ((x * 2).data_ptr<float>()[2], 6);
+  std::ostringstream out;
+  out << x * 3;
+  EXPECT_NE(out.str().find("9"), std::string::npos);
+  EXPECT_TRUE((x + 0).equal(x));
+  EXPECT_EQ((x > 1).nonzero().size(0), 2);  // a shape that depends on values
+  const Tensor less = x - 1;
+  EXPECT_EQ((less.accessor<float, 1>()[1]), 1);
+  EXPECT_TRUE((x.sum() > 0).is_nonzero());
+}
+
+TEST(Lazy, WhatIsPendingAtTheEndOfTheScopeRunsThen) {
+  Tensor kept, base = zeros({3});
+  {
+    const LazyGuard lazy;
+    kept = ones({3}) * 2;
+    base.add_(kept);
+    EXPECT_TRUE(is_pending(base));
+    const LazyGuard inner;  // changes nothing
+  }
+  EXPECT_FALSE(is_pending(kept));
+  EXPECT_FALSE(is_pending(base));
+  expect_same(base, full({3}, 2.0));
+}
+
+TEST(Lazy, WritesAndViewsAreThoseOfEager) {
+  const auto program = [](Tensor a) {
+    Tensor v = a.view({6}), b = a * 2;
+    v[1] = 10;
+    a[1].add_(b[0]);
+    v.slice(0, 4).zero_();
+    const Tensor before = a.clone();
+    a.mul_(3);
+    return std::vector{a, b, v, before};
+  };
+  const Tensor start = randn({2, 3});
+  Tensor eager_a = start.clone(), lazy_a = start.clone();
+  const auto eager = program(eager_a);
+  std::vector<Tensor> lazy;
+  {
+    const LazyGuard guard;
+    lazy = program(lazy_a);
+  }
+  for (size_t i = 0; i < eager.size(); ++i) expect_same(lazy[i], eager[i]);
+  expect_same(lazy_a, eager_a);
+}
+
+TEST(Lazy, RawPointersSeeWhatWasThereBefore) {
+  Tensor x = ones({2});
+  const LazyGuard lazy;
+  const Tensor y = x + 1;
+  x.data_ptr<float>()[0] = 100;  // y was asked for before this
+  expect_same(y, full({2}, 2.0));
+}
+
+TEST(Lazy, GradientsAreDeferredToo) {
+  Tensor w = randn({4}, requires_grad());
+  const auto loss = [&] { return (w * w).tanh().sum(); };
+  loss().backward();
+  const Tensor expected = w.grad().clone();
+  w.mutable_grad() = Tensor();
+  {
+    const LazyGuard lazy;
+    loss().backward();
+    EXPECT_TRUE(is_pending(w.grad()));
+  }
+  expect_same(w.grad(), expected);
+}
+
+TEST(Lazy, AProgramSeenBeforeComesFromTheCache) {
+  const Tensor x = randn({5});
+  const auto run = [&] {
+    const LazyGuard lazy;
+    return ((x + 0.125).exp() * 3).sum().item<float>();
+  };
+  const float first = run();
+  const int64_t programs = lazy::stats().programs;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(), first);
+  EXPECT_EQ(lazy::stats().programs, programs);
+}
+
+TEST(Lazy, MistakesInShapesAreFoundAtOnceThoseInValuesWhenTheyRun) {
+  const Tensor x = ones({3});
+  {
+    const LazyGuard lazy;
+    EXPECT_THROW_WITH(x + ones({2}), "add");
+    EXPECT_THROW_WITH(x.index_select(0, tensor({7})).sum().item(), "index");
+  }
+  Tensor after;
+  EXPECT_THROW_WITH(
+      [&] {
+        const LazyGuard lazy;
+        after = x.index_select(0, tensor({7}));
+      }(),
+      "index");
+  EXPECT_THROW_WITH(after.sum(), "recorded");
+  const LazyGuard again;
+  expect_same(x + 1, full({3}, 2.0));
+}
+
+}  // namespace
+}  // namespace tandem

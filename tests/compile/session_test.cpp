@@ -1,0 +1,141 @@
+#include "tandem/compile/session.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/control_flow.h"
+#include "tests/compile/helpers.h"
+
+namespace tandem::graph {
+namespace {
+
+TEST(Session, RunsWhatIsFetched) {
+  Builder b;
+  const Tensor x = b.placeholder({2, 3}), y = b.placeholder({3}, {}, "bias");
+  const Tensor sum = x + y, unrelated = x * 2;
+  Session s(b);
+  const Tensor xv = randn({2, 3}), yv = randn({3});
+  expect_same(s.run(sum, {{x, xv}, {y, yv}}), xv + yv);
+  expect_same(s.run(unrelated, {{x, xv}}), xv * 2);  // y is not needed
+  const auto both = s.run({sum, x[0], sum}, {{x, xv}, {y, yv}});
+  expect_same(both[1], xv[0]);
+  expect_same(both[2], xv + yv);
+}
+
+TEST(Session, GradientsOfAnyOrder) {
+  Builder b;
+  const Tensor x = b.placeholder({3}), w = b.variable(full({3}, 2.0));
+  const Tensor loss = (x * w).pow(3).sum();
+  const auto [gw, gx] = b.gradients<2>(loss, {w, x});
+  const auto [gww] = b.gradients<1>(gw.sum(), {w});
+  const auto [none] = b.gradients<1>(gw.sum(), {b.variable(zeros({2}))});
+  Session s(b);
+  const Tensor v = arange(1, 4, kFloat);
+  expect_near(s.run(gw, {{x, v}}), 3 * v.pow(3) * 4, 1e-6);
+  expect_near(s.run(gx, {{x, v}}), 3 * v.pow(2) * 8, 1e-6);
+  expect_near(s.run(gww, {{x, v}}), 6 * v.pow(3) * 2, 1e-6);
+  expect_same(s.run(none), zeros({2}));
+}
+
+TEST(Session, AssignmentsHappenAfterEverythingWasRead) {
+  Builder b;
+  const Tensor count = b.variable(zeros({}));
+  const Tensor next = b.assign(count, count + 1), twice = count * 2;
+  Session s(b), other(b);
+  for (int i = 0; i < 3; ++i) {
+    const auto out = s.run({next, twice});
+    EXPECT_EQ(out[0].item<float>(), i + 1);
+    EXPECT_EQ(out[1].item<float>(), 2 * i);
+  }
+  EXPECT_EQ(s.run(count).item<float>(), 3);
+  EXPECT_EQ(other.run(count).item<float>(), 0);  // sessions have variables of their own
+}
+
+// One step of each optimiser against its formula in eager.
+TEST(Session, MinimizeTakesTheStepsOfTheOptimiser) {
+  const Tensor start = randn({4}), target = randn({4});
+  const auto run = [&](const auto& options, const auto& update) {
+    Builder b;
+    const Tensor w = b.variable(start);
+    const Tensor loss = (w - target).pow(2).sum();
+    const Tensor train = b.minimize(loss, options);
+    Session s(b);
+    Tensor p = start.clone();
+    for (int i = 1; i <= 5; ++i) {
+      const Tensor before = (p - target).pow(2).sum();
+      expect_near(s.run(train), before, 1e-5);
+      update(p, 2 * (p - target), i);
+      expect_near(s.run(w), p, 1e-5);
+    }
+  };
+  run(optim::SGDOptions(0.1), [](Tensor& p, const Tensor& g, int) { p = p - 0.1 * g; });
+  Tensor buffer;
+  const auto momentum = [&](double dampening, bool nesterov) {
+    buffer = Tensor();
+    run(optim::SGDOptions(0.1).momentum(0.9).dampening(dampening).nesterov(nesterov).weight_decay(
+            0.01),
+        [&](Tensor& p, Tensor g, int) {
+          g = g + 0.01 * p;
+          buffer = buffer.defined() ? 0.9 * buffer + (1 - dampening) * g : g;
+          p = p - 0.1 * (nesterov ? g + 0.9 * buffer : buffer);
+        });
+  };
+  momentum(0, false);
+  momentum(0, true);
+  momentum(0.5, false);
+  for (const bool amsgrad : {false, true}) {
+    Tensor m = zeros({4}), v = zeros({4}), most = zeros({4});
+    run(optim::AdamOptions(0.1).amsgrad(amsgrad), [&](Tensor& p, const Tensor& g, int i) {
+      m = 0.9 * m + 0.1 * g;
+      v = 0.999 * v + 0.001 * g * g;
+      most = maximum(most, v);
+      const Tensor shown = amsgrad ? most : v;
+      const double c1 = 1 - std::pow(0.9, i), c2 = 1 - std::pow(0.999, i);
+      p = p - 0.1 / c1 * m / (shown.sqrt() / std::sqrt(c2) + 1e-8);
+    });
+  }
+}
+
+TEST(Session, LoopsAndChoicesAreDeclaredToo) {
+  Builder b;
+  const Tensor x = b.placeholder({4});
+  const auto [last, sums] = scan(
+      [](const Tensor& c, const Tensor& v) {
+        return std::pair{c + v, c + v};
+      },
+      zeros({}), x);
+  const Tensor chosen = cond(
+      x.sum() > 0, [&] { return x * 2; }, [&] { return -x; });
+  Session s(b);
+  const Tensor v = tensor({1.f, 2.f, 2.f, 2.f});
+  expect_same(s.run(sums, {{x, v}}), tensor({1.f, 3.f, 5.f, 7.f}));
+  expect_same(s.run(last, {{x, v}}), tensor(7.f));
+  expect_same(s.run(chosen, {{x, v}}), v * 2);
+  expect_same(s.run(chosen, {{x, -v}}), v);
+}
+
+TEST(Session, MistakesAreExplained) {
+  Builder b, c;
+  const Tensor x = b.placeholder({2}, {}, "x"), w = b.variable(ones({2})),
+               foreign = c.placeholder({2});
+  const Tensor y = x * w;
+  Session s(b);
+  EXPECT_THROW_WITH(s.run(y), "placeholder 0 'x' (float32 [2]) is needed");
+  EXPECT_THROW_WITH(s.run(y, {{x, ones({3})}}),
+                    "placeholder 0 is float32 [2], but was fed float32 [3]");
+  EXPECT_THROW_WITH(s.run(y, {{w, ones({2})}}), "not a placeholder of this graph");
+  EXPECT_THROW_WITH(s.run(foreign), "fetch 0 is not a tensor of this graph");
+  EXPECT_THROW_WITH(s.run(ones({2})), "fetch 0 is not a tensor of this graph");
+  EXPECT_THROW_WITH(y.item(), "cannot be converted");
+  EXPECT_THROW_WITH(y.sum().item(), "declared, not computed");
+  EXPECT_THROW_WITH(b.minimize(y, optim::SGDOptions(0.1)), "single number");
+  EXPECT_THROW_WITH(b.minimize(x.sum(), optim::SGDOptions(0.1)), "does not depend on any variable");
+  EXPECT_THROW_WITH(b.assign(x, x), "variable() gave");
+  EXPECT_THROW_WITH(b.assign(w, ones({3})), "the variable is float32 [2], the value float32 [3]");
+  EXPECT_THROW_WITH(b.placeholder({-1, 3}), "negative");
+  EXPECT_THROW_WITH(s.run({b.assign(w, w + 1), b.assign(w, w + 2)}), "assign to variable 0");
+  expect_same(s.run(y, {{x, ones({2})}}), ones({2}));  // and goes on as before
+}
+
+}  // namespace
+}  // namespace tandem::graph
