@@ -27,12 +27,14 @@ bool is_indexed(IntArrayRef dims, int64_t d) {
 }
 
 // For every element b of the index: how far from x's start the indexed dimensions lead.
-std::vector<int64_t> offsets_of(const Array& x, IntArrayRef dims, const Array* index) {
+std::vector<int64_t> offsets_of(const Array& x, IntArrayRef dims, const Array* index,
+                                bool from_end) {
   const int64_t n = index[0].numel;
   std::vector<int64_t> offsets(static_cast<size_t>(n));
   for (size_t k = 0; k < dims.size(); ++k) {
     const Array& a = index[k];
     const int64_t size = x.sizes[dims[k]], stride = x.strides[dims[k]];
+    const int64_t lowest = from_end ? -size : 0;
     Nest<1> nest;
     for (int d = 0; d < a.ndim; ++d) nest.add(a.sizes[d], {a.strides[d]});
     nest.close();
@@ -42,7 +44,7 @@ std::vector<int64_t> offsets_of(const Array& x, IntArrayRef dims, const Array* i
         const int64_t* p = a.ptr<const int64_t>() + at[0];
         for (int64_t i = 0; i < m; ++i) {
           int64_t v = p[i * nest.step(0)];
-          if (v < -size || v >= size) out_of_bounds(v, dims[k], size);
+          if (v < lowest || v >= size) out_of_bounds(v, dims[k], size);
           v += v < 0 ? size : 0;
           *to++ += v * stride;
         }
@@ -59,8 +61,8 @@ struct Loops {
   Nest<1> middle;  // only the second position: the first is in `offsets`
   std::vector<int64_t> offsets;
 
-  Loops(const Array& x, IntArrayRef dims, const Array* index, const Array& other)
-      : offsets(offsets_of(x, dims, index)) {
+  Loops(const Array& x, IntArrayRef dims, const Array* index, const Array& other, bool from_end)
+      : offsets(offsets_of(x, dims, index, from_end)) {
     const int64_t place = neighbours(dims) ? dims[0] : 0;
     int64_t o = 0;  // dimension of other
     int64_t d = 0;  // dimension of x
@@ -100,9 +102,9 @@ Dims indexed_shape(IntArrayRef x, IntArrayRef dims, IntArrayRef index_shape) {
   return shape;
 }
 
-void index(const Array& x, IntArrayRef dims, const Array* index, const Array& out) {
-  const Loops l(x, dims, index,
-                out);  // looks for indices out of bounds even where nothing is copied
+void index(const Array& x, IntArrayRef dims, const Array* index, const Array& out, bool from_end) {
+  // Looks for indices out of bounds even where nothing is copied.
+  const Loops l(x, dims, index, out, from_end);
   if (out.numel == 0) return;
   const int64_t count = l.count(), inner = l.inner.numel();
   by_size(size_of(x.dtype), [&]<class T>(T) {
@@ -180,8 +182,8 @@ void put(const Loops& l, T* to, const T* from, const F& combine) {
 }  // namespace
 
 void index_put(const Array& x, IntArrayRef dims, const Array* index, const Array& src,
-               bool accumulate) {
-  const Loops l(x, dims, index, src);
+               bool accumulate, bool from_end) {
+  const Loops l(x, dims, index, src, from_end);
   if (src.numel == 0) return;
   if (!accumulate) {
     by_size(size_of(x.dtype),

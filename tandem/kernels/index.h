@@ -13,12 +13,13 @@ namespace tandem::kernels {
 Dims indexed_shape(IntArrayRef x, IntArrayRef dims, IntArrayRef index_shape);
 
 /// out[.., b, ..] = x[.., index[0][b], .., index[1][b], ..]: index[k] is for dimension dims[k], all
-/// have the same shape, out has indexed_shape. Negative indices count from the end; what is out of
-/// bounds is an IndexError.
-void index(const Array& x, IntArrayRef dims, const Array* index, const Array& out);
+/// have the same shape, out has indexed_shape. Negative indices count from the end if `from_end`;
+/// what is out of bounds is an IndexError.
+void index(const Array& x, IntArrayRef dims, const Array* index, const Array& out,
+           bool from_end = true);
 /// The same places written: x[..] = src, or += src.
 void index_put(const Array& x, IntArrayRef dims, const Array* index, const Array& src,
-               bool accumulate);
+               bool accumulate, bool from_end = true);
 
 /// out[i, j, k] = x[i, index[i, j, k], k] for dim 1, and so on; out has the shape of index, which
 /// in all other dimensions is at most that of x. Indices are not negative.

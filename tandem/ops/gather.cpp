@@ -360,13 +360,13 @@ SlicesCall slices_call(const char* op, const Tensor& x, int64_t dim, const Tenso
 Tensor put_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
                   const Tensor& src, bool accumulate) {
   const SlicesCall c = slices_call(op, x, dim, index, src);
-  return index_put_at(op, c.x, c.dim, c.index, c.src, accumulate).view(x.sizes());
+  return index_put_at(op, c.x, c.dim, c.index, c.src, accumulate, false).view(x.sizes());
 }
 
 Tensor& put_slices_(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
                     const Tensor& src, bool accumulate) {
   const SlicesCall c = slices_call(op, x, dim, index, src);
-  index_put_at_(op, c.x, c.dim, c.index, c.src, accumulate);
+  index_put_at_(op, c.x, c.dim, c.index, c.src, accumulate, false);
   return const_cast<Tensor&>(x);
 }
 
@@ -377,7 +377,7 @@ Tensor scaled(const Tensor& src, const Scalar& alpha) { return alpha.equal(1) ? 
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
   const int64_t d = wrap_dim("index_select", dim, this->dim());
   const Tensor i = vector_index("index_select", index);
-  const Tensor result = index_at("index_select", at_least_1d(*this), d, i);
+  const Tensor result = index_at("index_select", at_least_1d(*this), d, i, false);
   return this->dim() == 0 ? result.reshape({}) : result;
 }
 

@@ -45,7 +45,8 @@ void index_put_kernel(const KernelArgs& a) {
   const Array &x = a.in(0), &out = a.out();
   if (x.data != out.data || x.stride() != out.stride()) kernels::copy(x, out);
   const Dims sizes = kernels::indexed_shape(x.shape(), p.dims, a.in(2).shape());
-  kernels::index_put(out, p.dims, a.inputs + 2, Broadcast(a.in(1), sizes).array, p.accumulate);
+  kernels::index_put(out, p.dims, a.inputs + 2, Broadcast(a.in(1), sizes).array, p.accumulate,
+                     p.from_end);
 }
 
 // -- batches: the number of the sample is one more index --------------------------------------
@@ -87,26 +88,26 @@ Tensor swapped(const Tensor& x, int64_t first, int64_t second) {
 }
 
 void index_batch(const BatchArgs& a) {
-  const Dims& dims = a.attrs<IndexAttrs>().dims;
+  const auto& [dims, from_end] = a.attrs<IndexAttrs>();
   const int64_t index_dim = sample_dim(a, 1);
   const int64_t place = neighbours(dims) ? dims[0] : 0;  // of the index's dimensions in a sample
   bool same_places = true;
   for (int i = 1; i < a.n_inputs; ++i) same_places &= !a.batched[i];
   if (same_places) {
-    apply_to(a.op, {a.inputs, static_cast<size_t>(a.n_inputs)}, IndexAttrs{moved_on(dims)},
-             a.outputs);
+    apply_to(a.op, {a.inputs, static_cast<size_t>(a.n_inputs)},
+             IndexAttrs{moved_on(dims), from_end}, a.outputs);
     if (!neighbours(dims)) a.outputs[0] = a.outputs[0].movedim(index_dim, 0);
     return;
   }
   SmallVector<Tensor, 4> inputs{a.in()};
   if (a.batched[0]) {
     add_numbered(a, 1, inputs);
-    apply_to(a.op, inputs, IndexAttrs{numbered_dims(dims)}, a.outputs);
+    apply_to(a.op, inputs, IndexAttrs{numbered_dims(dims), from_end}, a.outputs);
     if (place > 0) a.outputs[0] = swapped(a.outputs[0], index_dim, place);
     return;
   }
   for (int i = 1; i < a.n_inputs; ++i) inputs.push_back(a.sample(i));
-  apply_to(a.op, inputs, IndexAttrs{dims}, a.outputs);
+  apply_to(a.op, inputs, IndexAttrs{dims, from_end}, a.outputs);
   if (place > 0) a.outputs[0] = a.outputs[0].movedim(place, 0);
 }
 
@@ -118,7 +119,7 @@ void index_put_batch(const BatchArgs& a) {
   if (place > 0) values = swapped(values.expand(batched_sizes(a, shape)), place, sample_dim(a, 2));
   SmallVector<Tensor, 4> inputs{a.sample(0), values};
   add_numbered(a, 2, inputs);
-  apply_to(a.op, inputs, IndexPutAttrs{numbered_dims(p.dims), p.accumulate}, a.outputs);
+  apply_to(a.op, inputs, IndexPutAttrs{numbered_dims(p.dims), p.accumulate, p.from_end}, a.outputs);
 }
 
 }  // namespace
@@ -133,7 +134,8 @@ TANDEM_OP(kIndex) = {
         },
     .kernel =
         [](const KernelArgs& a) {
-          kernels::index(a.in(), a.attrs<IndexAttrs>().dims, a.inputs + 1, a.out());
+          const auto& i = a.attrs<IndexAttrs>();
+          kernels::index(a.in(), i.dims, a.inputs + 1, a.out(), i.from_end);
         },
     .saves = Saves::each(Saves::from(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -231,28 +233,31 @@ void check_values(const char* op, const Tensor& x, IntArrayRef dims, const Tenso
 
 }  // namespace
 
-Tensor index_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices) {
+Tensor index_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
+                bool from_end) {
   const auto ready = prepared(op, x, dims, indices);
-  return naming(
-      op, [&] { return apply(kIndex, arguments(x, nullptr, ready).ref(), IndexAttrs{dims}); });
+  return naming(op, [&] {
+    return apply(kIndex, arguments(x, nullptr, ready).ref(), IndexAttrs{dims, from_end});
+  });
 }
 
 Tensor index_put_at(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
-                    const Tensor& values, bool accumulate) {
+                    const Tensor& values, bool accumulate, bool from_end) {
   const auto ready = prepared(op, x, dims, indices);
   check_values(op, x, dims, ready[0], values);
   return naming(op, [&] {
-    return apply(kIndexPut, arguments(x, &values, ready).ref(), IndexPutAttrs{dims, accumulate});
+    return apply(kIndexPut, arguments(x, &values, ready).ref(),
+                 IndexPutAttrs{dims, accumulate, from_end});
   });
 }
 
 Tensor& index_put_at_(const char* op, const Tensor& x, IntArrayRef dims, TensorList indices,
-                      const Tensor& values, bool accumulate) {
+                      const Tensor& values, bool accumulate, bool from_end) {
   const auto ready = prepared(op, x, dims, indices);
   check_values(op, x, dims, ready[0], values);
   return naming(op, [&]() -> Tensor& {
     return apply_inplace(kIndexPut, x, arguments(x, &values, ready).ref(),
-                         IndexPutAttrs{dims, accumulate});
+                         IndexPutAttrs{dims, accumulate, from_end});
   });
 }
 

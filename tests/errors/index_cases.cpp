@@ -43,6 +43,22 @@ void add_index_cases(std::vector<Case>& cases) {
        Kind::kIndex,
        [=](Things& t) { index_select(t.x, 0, one(2)); },
        {"index_select", "2"}},
+      {"index_select from the end",
+       Kind::kIndex,
+       [=](Things& t) { index_select(t.x, 0, one(-1)); },
+       {"index_select", "-1", "2"}},
+      {"index_add_ from the end",
+       Kind::kIndex,
+       [=](Things& t) {
+         t.x.index_add_(0, one(-2), ones({1, 3}));
+       },
+       {"index_add", "-2", "2"}},
+      {"index_copy from the end",
+       Kind::kIndex,
+       [=](Things& t) {
+         index_copy(t.x, 0, one(-1), ones({1, 3}));
+       },
+       {"index_copy", "-1", "2"}},
       {"index_select with a matrix",
        Kind::kShape,
        [](Things& t) {
