@@ -45,21 +45,6 @@ decltype(auto) dispatch_compute(DType t, F&& fn) {
   return fn(int64_t());
 }
 
-/// Calls fn with an unsigned integer as wide as an element of `t`, for kernels that only move bits.
-template <class F>
-decltype(auto) dispatch_width(DType t, F&& fn) {
-  switch (size_of(t)) {
-    case 1:
-      return fn(uint8_t());
-    case 2:
-      return fn(uint16_t());
-    case 4:
-      return fn(uint32_t());
-    default:
-      return fn(uint64_t());
-  }
-}
-
 /// out[i] = p[i * stride] for i in [0, n). C is float, double or int64_t.
 template <class C>
 void load(DType dtype, const void* p, int64_t stride, int64_t n, C* out);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/base/parallel.h"
+#include "tandem/kernels/nest.h"
 #include "tandem/kernels/reduce_plan.h"
 #include "tandem/kernels/sort_keys.h"
 
@@ -83,7 +84,7 @@ void put_line(const Array& in, int64_t from, int64_t step, const Entry* e, int64
               const Array* values, int64_t value, int64_t value_step, const Array* indices,
               int64_t index, int64_t index_step) {
   if (values) {
-    dispatch_width(in.dtype, [&]<class T>(T) {
+    by_size(size_of(in.dtype), [&]<class T>(T) {
       const T* p = in.ptr<const T>() + from;
       T* to = values->ptr<T>() + value;
       for (int64_t i = 0; i < n; ++i) to[i * value_step] = p[index_of(e[i]) * step];
@@ -187,7 +188,7 @@ void rank(RankFn fn, const Array& in, int64_t dim, int64_t k, const Array* value
         fill_entries(in, walk.offset[0], lines.step, n, false, keys, entries.data());
         const int64_t i = ranked(fn, in, entries.data(), n, k, scratch.data());
         if (values)
-          dispatch_width(in.dtype, [&]<class T>(T) {
+          by_size(size_of(in.dtype), [&]<class T>(T) {
             values->ptr<T>()[walk.offset[1]] = in.ptr<const T>()[walk.offset[0] + i * lines.step];
           });
         if (indices) indices->ptr<int64_t>()[walk.offset[2]] = i;

@@ -30,6 +30,21 @@ void check_square(const char* op, const TensorType& a, const char* name) {
                      " matrices");
 }
 
+void infer_solution(const InferArgs& args) {
+  const TensorType &a = args.in(0), &b = args.in(1);
+  const char* op = args.op.name;
+  check_square(op, a);
+  check_matrix(op, b, "B");
+  TANDEM_CHECK_TYPE(a.dtype == b.dtype, shown(op),
+                    ": Expected A and B to have the same dtype, but found A of type ", a.dtype,
+                    " and B of type ", b.dtype, " instead");
+  TANDEM_CHECK_SHAPE(a.sizes.back() == b.sizes[b.sizes.size() - 2], shown(op),
+                     ": Incompatible shapes of A and B for the equation AX = B: ", a.sizes, " and ",
+                     b.sizes);
+  args.out().sizes = b.sizes;
+  args.out().dtype = b.dtype;
+}
+
 std::string which(const kernels::LapackInfo& info, int64_t batch_dims) {
   return batch_dims > 0 ? str("(Batch element ", info.batch, "): ") : "";
 }

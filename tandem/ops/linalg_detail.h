@@ -13,6 +13,8 @@ std::string shown(const char* op);
 /// At least two dimensions, float32 or float64.
 void check_matrix(const char* op, const TensorType& a, const char* name = "A");
 void check_square(const char* op, const TensorType& a, const char* name = "A");
+/// The type of X in AX = B: for ops whose inputs are A, square, and B.
+void infer_solution(const InferArgs& args);
 /// Throws LibTorch's message if a matrix was singular.
 void check_invertible(const char* op, const kernels::LapackInfo& info, int64_t batch_dims,
                       const char* what);

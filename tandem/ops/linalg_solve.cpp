@@ -84,20 +84,7 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
 
 TANDEM_OP(kLinalgSolve) = {
     .name = "linalg_solve",
-    .infer =
-        [](const InferArgs& a) {
-          check_square(a.op.name, a.in(0));
-          check_matrix(a.op.name, a.in(1), "B");
-          const TensorType &m = a.in(0), &b = a.in(1);
-          TANDEM_CHECK_TYPE(m.dtype == b.dtype, shown(a.op.name),
-                            ": Expected A and B to have the same dtype, but found A of type ",
-                            m.dtype, " and B of type ", b.dtype, " instead");
-          TANDEM_CHECK_SHAPE(m.sizes.back() == b.sizes[b.sizes.size() - 2], shown(a.op.name),
-                             ": Incompatible shapes of A and B for the equation AX = B: ", m.sizes,
-                             " and ", b.sizes);
-          a.out().sizes = b.sizes;
-          a.out().dtype = b.dtype;
-        },
+    .infer = infer_solution,
     .kernel =
         [](const KernelArgs& a) {
           check_invertible(a.op.name, kernels::solve(a.in(0), a.in(1), a.out()), a.in(0).ndim - 2,

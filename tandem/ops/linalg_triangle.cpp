@@ -86,20 +86,7 @@ TANDEM_OP(kLinalgCholeskyEx) = {
 
 TANDEM_OP(kSolveTriangular) = {
     .name = "linalg_solve_triangular",
-    .infer =
-        [](const InferArgs& a) {
-          const TensorType &m = a.in(0), &b = a.in(1);
-          check_square(a.op.name, m);
-          check_matrix(a.op.name, b, "B");
-          TANDEM_CHECK_TYPE(m.dtype == b.dtype, shown(a.op.name),
-                            ": Expected A and B to have the same dtype, but found A of type ",
-                            m.dtype, " and B of type ", b.dtype, " instead");
-          TANDEM_CHECK_SHAPE(m.sizes.back() == b.sizes[b.sizes.size() - 2], shown(a.op.name),
-                             ": Incompatible shapes of A and B for the equation AX = B: ", m.sizes,
-                             " and ", b.sizes);
-          a.out().sizes = b.sizes;
-          a.out().dtype = b.dtype;
-        },
+    .infer = infer_solution,
     .kernel =
         [](const KernelArgs& a) {
           const auto& f = a.attrs<TriangularAttrs>();
