@@ -1,0 +1,172 @@
+// W1, W2, W5, W6 and W11: compiled against eager Tandem and, where it is installed, LibTorch,
+// rounds interleaved. "of limit" is the share of a plain limit that compiled reaches: the speed of
+// a 1024^3 product for what is made of products, that of a copy for chains.
+//
+//   compile                 the table, with one thread and with all
+//   compile --first-calls   W2: the first calls in processes of their own, without and with kernels
+//   on disk
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "tandem/base/parallel.h"
+#include "tandem/jit/kernel_cache.h"
+#include "tandem/tandem.h"
+
+namespace torch = tandem;
+#include "bench/compile_workloads.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double seconds(const std::function<void()>& call, int calls) {
+  const auto start = Clock::now();
+  for (int i = 0; i < calls; ++i) call();
+  return since(start) / calls;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+double fastest(const std::function<void()>& call) {
+  std::vector<double> rounds;
+  for (int r = 0; r < 9; ++r) rounds.push_back(seconds(call, 1));
+  return *std::min_element(rounds.begin(), rounds.end());
+}
+
+// Floating-point operations a second of a large product.
+double product_speed() {
+  const torch::Tensor a = torch::randn({1024, 1024}), b = torch::randn({1024, 1024});
+  return 2.0 * 1024 * 1024 * 1024 / fastest([&] { torch::Tensor c = a.mm(b); });
+}
+
+// Bytes a second of a copy of that many.
+double copy_speed(double bytes) {
+  const auto n = static_cast<int64_t>(bytes / 2);
+  std::vector<char> from(static_cast<size_t>(n), 1), to(static_cast<size_t>(n));
+  const int calls = static_cast<int>(std::max<int64_t>(1, 4000000 / n));
+  return bytes / fastest([&] {
+           for (int i = 0; i < calls; ++i)
+             tandem::parallel_for(0, n, 262144, [&](int64_t b, int64_t e) {
+               std::memcpy(to.data() + b, from.data() + b, static_cast<size_t>(e - b));
+             });
+         }) *
+         calls;
+}
+
+void table(int threads) {
+  tandem::set_num_threads(threads);
+  const auto ours = make_compile_workloads();
+  std::vector<CompileWorkload> theirs;
+#ifdef TANDEM_BENCH_LIBTORCH
+  theirs = libtorch_compile_workloads(threads);
+#endif
+  std::printf(
+      "\n%d thread%s: us, medians of 11 interleaved rounds\n%-4s %-46s %9s %9s %8s %9s %9s %8s\n",
+      threads, threads > 1 ? "s" : "", "", "", "compiled", "eager", "ratio", "LibTorch", "ratio",
+      "of limit");
+  const double products = product_speed();
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const CompileWorkload& w = ours[i];
+    const auto compiled = tandem::compile([&] { w.call(); });
+    for (int k = 0; k < 3; ++k) compiled();
+    tandem::jit::wait_idle();
+    std::vector<double> a, b, c;
+    const auto call = [&] { compiled(); };
+    for (int r = 0; r < 11; ++r) {
+      a.push_back(seconds(call, w.calls));
+      b.push_back(seconds(w.call, w.calls));
+      if (!theirs.empty()) c.push_back(seconds(theirs[i].call, w.calls));
+    }
+    const double x = median(a), y = median(b);
+    std::printf("%-4s %-46s %9.2f %9.2f %7.2fx", w.id.c_str(), w.name.c_str(), x * 1e6, y * 1e6,
+                y / x);
+    if (theirs.empty())
+      std::printf(" %9s %8s", "-", "-");
+    else
+      std::printf(" %9.2f %8.2fx", median(c) * 1e6, median(c) / x);
+    if (w.flops > 0)
+      std::printf(" %7.0f%%\n", 100 * w.flops / products / x);
+    else if (w.bytes > 0)
+      std::printf(" %7.0f%%\n", 100 * w.bytes / copy_speed(w.bytes) / x);
+    else
+      std::printf(" %8s\n", "-");
+  }
+}
+
+// What a new process sees: each of its first calls, and when the last kernel was in place.
+void first_calls(const char* what) {
+  tandem::set_num_threads(static_cast<int>(std::thread::hardware_concurrency()));
+  PerceptronStep step(128, {784, 512, 10});
+  step();
+  std::vector<double> eager;
+  for (int i = 0; i < 9; ++i) eager.push_back(seconds(step, 1));
+  const auto compiled = tandem::compile([&] { step(); });
+  const auto start = Clock::now();
+  std::vector<double> calls;
+  double ready = 0;
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(seconds([&] { compiled(); }, 1));
+    const auto s = tandem::jit::stats();
+    if (ready == 0 && s.requested == s.compiled + s.loaded_from_disk + s.failed)
+      ready = since(start);
+  }
+  tandem::jit::wait_idle();
+  if (ready == 0) ready = since(start);
+  const auto s = tandem::jit::stats();
+  std::printf("%s: eager %.2f ms; calls 1..20 in ms:", what, median(eager) * 1e3);
+  for (const double c : calls) std::printf(" %.2f", c * 1e3);
+  std::printf(
+      "\n  first call %.1f times an eager one; all %d kernels in place after %.1f ms (%d made, %d "
+      "from disk)\n",
+      calls[0] / median(eager), static_cast<int>(s.requested), ready * 1e3,
+      static_cast<int>(s.compiled), static_cast<int>(s.loaded_from_disk));
+}
+
+int in_new_process(const char* program, const char* what) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(program, program, "--in-process", what, nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--in-process") == 0) {
+    first_calls(argv[2]);
+    return 0;
+  }
+  // W2, with a folder for kernels that is empty at first.
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("tandem-bench-" + std::to_string(getpid()));
+  setenv("TANDEM_CACHE", folder.c_str(), 1);
+  std::printf("W2: the first calls of the step of the MLP 784-512-10\n");
+  int status = in_new_process("/proc/self/exe", "cold");
+  status |= in_new_process("/proc/self/exe", "warm");
+  std::filesystem::remove_all(folder);
+  if (status != 0 || (argc == 2 && std::strcmp(argv[1], "--first-calls") == 0)) return status;
+  unsetenv("TANDEM_CACHE");
+  table(1);
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (cores > 1) table(cores);
+}
