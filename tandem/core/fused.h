@@ -21,8 +21,8 @@ struct FusedGroup {
     const char* op;  // for the message
   };
   /// A matrix product that the kernel carries on from: it is written to the memory of one of the
-  /// results, and the kernel reads it there and overwrites it, while it is in the cache. None of
-  /// the results may lie in the memory of an input then.
+  /// results, and the kernel reads it there and overwrites it, while it is in the cache. Where that
+  /// result lies in the memory of an input the product needs memory of its own.
   struct Product {
     struct Factor {  // where an input of the product lies
       int input;     // of the fused node
@@ -34,6 +34,8 @@ struct FusedGroup {
     std::vector<Factor> factors;
     Dims sizes;       // of the product
     int output = -1;  // the result that has the product's dtype and as many elements
+    /// The dimension of the first factor that is the product's first; -1: it has no parts.
+    int row_dim = -1;
   };
 
   Graph body;  // the nodes it stands for, views included; runs without the jit

@@ -8,6 +8,7 @@
 #include "tandem/ops/creation_op.h"
 #include "tandem/ops/gather_op.h"
 #include "tandem/ops/map_op.h"
+#include "tandem/ops/matmul_op.h"
 #include "tandem/ops/reduction_op.h"
 
 namespace tandem::fusing {
@@ -205,6 +206,7 @@ class Lowering {
     p.sizes = n.outputs()[0].sizes;
     const auto into = std::find(needed.begin(), needed.end(), group_.product_into);
     p.output = static_cast<int>(into - needed.begin());
+    if (n.op == &kMm) p.row_dim = n.attrs().as<MatmulAttrs>().trans_a ? 1 : 0;
     for (uint32_t k = 0; k < n.n_inputs; ++k) {
       const Edge& e = n.inputs()[k];
       const Place place = analysis_.place(e);

@@ -65,6 +65,7 @@ class Executor {
   void commit(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
   static void run_loop(const Call& call);
   static void run_body(const Call& call);
+  static void run_panels(const Call& call, LoopFunction function);
   static void run_step(const Call& call);
   void run_steps(Instance& instance) const;
   void run_observed(Instance& instance) const;

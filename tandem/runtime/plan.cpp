@@ -1,6 +1,7 @@
 #include "tandem/runtime/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tandem/core/apply.h"
 #include "tandem/core/tensor_impl.h"
@@ -88,16 +89,19 @@ class Planner {
   uint32_t new_memory(const TensorType& type);
   void place_write(uint32_t input);
   bool can_write_directly(const Value& v, uint32_t input) const;
+  void separate_product(int32_t step);
+  static int64_t panel_of(const FusedGroup& group, DType dtype);
   bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
   bool fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
                            uint32_t buffer) const;
   void reuse_dying(int32_t step);
   bool reuse_dying(int32_t step, uint32_t k);
+  static int64_t bytes_within(const FusedGroup& group);
   void place_arena();
   void emit();
   void emit_copy(const PlannedArray& from, const PlannedArray& to);
   void emit_step(const Node& n);
-  void emit_product(const FusedGroup::Product& p, uint32_t first, uint32_t n_inputs);
+  void emit_product(const FusedGroup& group, uint32_t first, int32_t step);
   PlannedLoop loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const;
   PlannedArray array_of(const Value& v) const;
   static PlannedArray dense(const Place& place, const TensorType& type);
@@ -120,6 +124,7 @@ class Planner {
   int32_t last_check_ = kBefore;     // the last step that may refuse values
   std::vector<int64_t> written_by_;  // by input: the value that it is to hold, -1 if none
   std::vector<Copy> before_, after_, commits_;
+  std::map<int32_t, uint32_t> product_buffer_;  // by step: where its product is made, if aside
 };
 
 // -- what there is -----------------------------------------------------------------------------
@@ -309,10 +314,7 @@ bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32
   for (uint32_t i = 0; i < n.n_inputs; ++i) {
     const Value& in = value(n.inputs()[i]);
     if (buffer_of(in) != buffer) continue;
-    // A product would be written over an input that the loop has yet to read.
-    if (group.product.op || ++readers > 1 || in.offset != 0 ||
-        in.type->dtype != n.outputs()[k].dtype)
-      return false;
+    if (++readers > 1 || in.offset != 0 || in.type->dtype != n.outputs()[k].dtype) return false;
     for (size_t operand = 0; operand < group.source.size(); ++operand)
       if (group.source[operand] == static_cast<int>(i) &&
           (group.offsets[operand] != group.offsets[out] ||
@@ -343,6 +345,7 @@ void Planner::place_write(uint32_t input) {
     const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
     own.merged = target;
     buffers_[target].last = end();
+    separate_product(made_[v.root]);
     return;
   }
   Copy commit{which, {Place::Kind::input, input, 0}};
@@ -361,11 +364,45 @@ void Planner::place_write(uint32_t input) {
   commits_.push_back(commit);
 }
 
+/// A product that is carried on from in the memory of an input is made elsewhere: in parts by the
+/// threads that need them, or in the arena.
+void Planner::separate_product(int32_t step) {
+  const FusedGroup* group = fused_group(*steps_[step]);
+  if (!group || !group->product.op || product_buffer_.contains(step)) return;
+  const DType dtype = steps_[step]->outputs()[group->product.output].dtype;
+  Buffer buffer;
+  buffer.bytes = numel_of(group->product.sizes) * static_cast<int64_t>(size_of(dtype));
+  buffer.first = buffer.last = step;
+  if (panel_of(*group, dtype) > 0) buffer.bytes = 0;
+  product_buffer_[step] = static_cast<uint32_t>(buffers_.size());
+  buffers_.push_back(buffer);
+}
+
+/// How many rows of its product a group takes at a time; 0: all.
+int64_t Planner::panel_of(const FusedGroup& group, DType dtype) {
+  constexpr int64_t kPanelBytes = 256 << 10;  // stays in the second cache
+  const int64_t bytes = numel_of(group.product.sizes) * static_cast<int64_t>(size_of(dtype));
+  if (group.product.row_dim < 0 || bytes < 2 * kPanelBytes) return 0;
+  const int64_t rows = group.product.sizes[0];
+  // The loop must walk the product's elements in their order, whole rows of it at a time.
+  const size_t out = static_cast<size_t>(group.nest.n_inputs + group.product.output);
+  for (size_t operand = 0; operand < group.source.size(); ++operand)
+    if (group.source[operand] < 0 &&
+        (group.offsets[operand] != 0 || !(group.strides[operand] == group.strides[out])))
+      return 0;
+  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(group.product.sizes)) return 0;
+  if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return 0;
+  return std::clamp<int64_t>(kPanelBytes / (bytes / rows), 1, rows);
+}
+
 // -- the arena ---------------------------------------------------------------------------------
 
 void Planner::reuse_dying(int32_t step) {
   const Node& n = *steps_[step];
-  if (!fused_group(n) && (!n.op->writes_in_place() || n.n_outputs != 1)) return;
+  const FusedGroup* group = fused_group(n);
+  if (!group && (!n.op->writes_in_place() || n.n_outputs != 1)) return;
+  // A product is made where the result goes, which is then not free to be an input.
+  if (group && group->product.op) return;
   for (uint32_t k = 0; k < n.n_outputs; ++k) reuse_dying(step, k);
 }
 
@@ -391,6 +428,21 @@ bool Planner::reuse_dying(int32_t step, uint32_t k) {
   return false;
 }
 
+/// What a fused group would write if its ops ran one by one, beside its results.
+int64_t Planner::bytes_within(const FusedGroup& group) {
+  int64_t bytes = 0;
+  for (const NodePtr& n : group.body.nodes) {
+    if (n->op == &kInputOp || n->op == &kConstantOp || n->op->is_view()) continue;
+    for (uint32_t k = 0; k < n->n_outputs; ++k) {
+      bool leaves = false;
+      for (const Edge& e : group.body.outputs) leaves |= e.node == n && e.index == k;
+      const TensorType& type = n->outputs()[k];
+      if (!leaves) bytes += numel_of(type.sizes) * static_cast<int64_t>(size_of(type.dtype));
+    }
+  }
+  return bytes;
+}
+
 void Planner::place_arena() {
   std::vector<uint32_t> which;
   std::vector<Block> blocks;
@@ -401,8 +453,11 @@ void Planner::place_arena() {
     if (own.kind == Place::Kind::arena) plan_.intermediate_bytes += own.bytes;
     used[buffer_of(values_[v])] = true;
   }
+  for (const Node* n : steps_)
+    if (const FusedGroup* group = fused_group(*n)) plan_.intermediate_bytes += bytes_within(*group);
   for (const Copy& c : before_)
     if (c.buffer >= 0) used[c.buffer] = true;
+  for (const auto& [step, buffer] : product_buffer_) used[buffer] = true;
   for (uint32_t b = 0; b < buffers_.size(); ++b) {
     if (!used[b] || buffers_[b].kind != Place::Kind::arena) continue;
     which.push_back(b);
@@ -454,7 +509,7 @@ void Planner::emit_step(const Node& n) {
   if (const FusedGroup* group = fused_group(n)) {
     step.loop = static_cast<int32_t>(plan_.loops.size());
     plan_.loops.push_back(loop_of(*group, step.first, n.n_inputs));
-    if (group->product.op) emit_product(group->product, step.first, n.n_inputs);
+    if (group->product.op) emit_product(*group, step.first, made_[first]);
   }
   plan_.steps.push_back(std::move(step));
 }
@@ -487,8 +542,10 @@ PlannedLoop Planner::loop_of(const FusedGroup& group, uint32_t first, uint32_t n
   return loop;
 }
 
-void Planner::emit_product(const FusedGroup::Product& p, uint32_t first, uint32_t n_inputs) {
-  plan_.loops.back().product = static_cast<uint32_t>(plan_.arrays.size());
+void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step) {
+  const FusedGroup::Product& p = group.product;
+  PlannedLoop& loop = plan_.loops.back();
+  loop.product = static_cast<uint32_t>(plan_.arrays.size());
   for (const auto& factor : p.factors) {
     PlannedArray a = plan_.arrays[first + factor.input];
     a.place.offset += factor.offset * static_cast<int64_t>(size_of(a.type.dtype));
@@ -498,11 +555,20 @@ void Planner::emit_product(const FusedGroup::Product& p, uint32_t first, uint32_
     a.contiguous = is_contiguous(factor.sizes, factor.strides);
     plan_.arrays.push_back(std::move(a));
   }
-  // The result may have another shape: a view of the product lies between them.
-  PlannedArray out = plan_.arrays[first + n_inputs + p.output];
-  out.type.sizes = p.sizes;
-  out.strides = contiguous_strides(p.sizes);
-  plan_.arrays.push_back(std::move(out));
+  PlannedArray product = plan_.arrays[first + steps_[step]->n_inputs + p.output];
+  product.type.sizes = p.sizes;
+  product.strides = contiguous_strides(p.sizes);
+  if (const auto aside = product_buffer_.find(step); aside != product_buffer_.end()) {
+    product.place = {Place::Kind::arena, 0, buffers_[aside->second].offset};
+    for (size_t operand = 0; operand < group.source.size(); ++operand)
+      if (group.source[operand] < 0) {
+        loop.operands[operand] = product.place;
+        loop.operands[operand].offset +=
+            group.offsets[operand] * static_cast<int64_t>(size_of(product.type.dtype));
+      }
+    loop.panel = panel_of(group, product.type.dtype);
+  }
+  plan_.arrays.push_back(std::move(product));
 }
 
 void Planner::emit() {

@@ -48,8 +48,10 @@ struct PlannedLoop {
   /// What is split among threads: rows, or elements where rows need not be whole.
   int64_t count = 0, grain = 1;
   /// Where the group begins with a product: arrays[product ...] of the plan are its factors, then
-  /// where it goes to, which is one of the step's outputs.
+  /// where it goes to. If `panel` is not 0, only that many rows of it are made at a time, in memory
+  /// of the thread that carries on from them.
   uint32_t product = 0;
+  int64_t panel = 0;
 };
 
 /// One of the values that the function returns.
