@@ -454,7 +454,17 @@ inline void Executor::run_step(const Call& call) {
 }
 
 void Executor::run_steps(Instance& instance) const {
-  for (const Call& call : instance.calls) run_step(call);
+  const Call* call = instance.calls.data();
+  const Call* const end = call + instance.calls.size();
+  for (const PlannedBranches& b : plan_.branches) {
+    for (const Call* first = instance.calls.data() + b.first; call < first; ++call) run_step(*call);
+    parallel_for(0, static_cast<int64_t>(b.lanes.size()), 1, [&](int64_t from, int64_t to) {
+      for (int64_t lane = from; lane < to; ++lane)
+        for (const uint32_t s : b.lanes[lane]) run_step(instance.calls[s]);
+    });
+    call += b.count;
+  }
+  for (; call < end; ++call) run_step(*call);
 }
 
 void Executor::run_observed(Instance& instance) const {

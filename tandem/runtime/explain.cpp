@@ -44,6 +44,7 @@ PlanReport explain(const Executor& executor, const StepTimes* times) {
   report.intermediate_bytes = plan.intermediate_bytes;
   for (const TensorType& t : plan.memory)
     report.result_bytes += numel_of(t.sizes) * static_cast<int64_t>(size_of(t.dtype));
+  for (const PlannedBranches& b : plan.branches) report.branches += b.count;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& s = plan.steps[i];
     StepReport step;
@@ -76,7 +77,9 @@ std::ostream& operator<<(std::ostream& out, const PlanReport& r) {
   out << "plan: " << r.steps.size() << " steps, " << r.kernels << " of them fused (" << r.ready
       << " as machine code), arena " << readable(r.arena_bytes) << " for "
       << readable(r.intermediate_bytes) << " of intermediate values, results "
-      << readable(r.result_bytes) << '\n';
+      << readable(r.result_bytes);
+  if (r.branches > 0) out << ", " << r.branches << " steps on idle cores where there are some";
+  out << '\n';
   for (size_t i = 0; i < r.steps.size(); ++i) {
     const StepReport& s = r.steps[i];
     out << "  " << std::setw(3) << i << "  " << s.name;

@@ -1,31 +1,13 @@
 #include "tandem/runtime/plan.h"
 
 #include <algorithm>
-#include <map>
 
 #include "tandem/core/apply.h"
 #include "tandem/core/tensor_impl.h"
-#include "tandem/runtime/memory_plan.h"
+#include "tandem/runtime/planner_detail.h"
 
 namespace tandem::runtime {
 namespace {
-
-// When something happens: steps are numbered from 0 in the order of the graph. Copies that come
-// before all of them happen at kBefore, copies that come after them at the number of steps.
-constexpr int32_t kBefore = -1;
-
-/// An output of a node.
-struct Value {
-  const TensorType* type = nullptr;
-  uint32_t root = 0;   // the value in whose memory it lies: itself unless it is a view
-  int64_t offset = 0;  // bytes from the root's start
-  Dims strides;
-  int64_t numel = 0;
-  bool contiguous = true;
-  uint32_t buffer = 0;  // of a root: where it lies
-
-  int64_t bytes() const { return numel * static_cast<int64_t>(size_of(type->dtype)); }
-};
 
 /// The same values in row-major order.
 Tensor row_major(const Tensor& t) {
@@ -36,96 +18,23 @@ Tensor row_major(const Tensor& t) {
   return Tensor(dense);
 }
 
-/// Memory that one value has after another, and when it is in use.
-struct Buffer {
-  Place::Kind kind = Place::Kind::arena;
-  uint32_t index = 0;
-  int64_t bytes = 0;
-  int32_t first = kBefore, last = kBefore;
-  int64_t merged = -1;  // the buffer that it has become part of
-  int64_t offset = 0;   // in the arena
-};
+}  // namespace
 
-class Planner {
- public:
-  Planner(const Graph& g, const PlanOptions& options) : g_(g), options_(options) {}
-
-  Plan make() {
-    list_values();
-    mark_needed();
-    list_steps();
-    find_lifetimes();
-    list_writes();
-    const size_t n_results = options_.dense_results ? g_.outputs.size() : g_.n_results;
-    for (size_t k = 0; k < n_results; ++k) place_result(k);
-    for (const uint32_t input : plan_.written) place_write(input);
-    for (size_t s = 0; s < steps_.size(); ++s) reuse_dying(static_cast<int32_t>(s));
-    place_arena();
-    emit();
-    return std::move(plan_);
-  }
-
- private:
-  uint32_t id(const Edge& e) const { return first_value_[e.node->walk_slot] + e.index; }
-  const Value& value(const Edge& e) const { return values_[id(e)]; }
-  uint32_t buffer_of(const Value& v) const {
-    int64_t b = values_[v.root].buffer;
-    while (buffers_[b].merged >= 0) b = buffers_[b].merged;
-    return static_cast<uint32_t>(b);
-  }
-  Buffer& memory_of(const Value& v) { return buffers_[buffer_of(v)]; }
-  bool is_computed(const Value& v) const { return made_[v.root] > kBefore; }
-  int32_t end() const { return static_cast<int32_t>(steps_.size()); }
-
-  void list_values();
-  void add_value(Value v);
-  void add_view(const Node& n);
-  void add_computed(const Node& n, uint32_t k, Buffer buffer);
-  void mark_needed();
-  void list_steps();
-  void find_lifetimes();
-  void list_writes();
-  void place_result(size_t k);
-  uint32_t new_memory(const TensorType& type);
-  void place_write(uint32_t input);
-  bool can_write_directly(const Value& v, uint32_t input) const;
-  void separate_product(int32_t step);
-  static int64_t panel_of(const FusedGroup& group, DType dtype);
-  bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
-  bool fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
-                           uint32_t buffer) const;
-  void reuse_dying(int32_t step);
-  bool reuse_dying(int32_t step, uint32_t k);
-  static int64_t bytes_within(const FusedGroup& group);
-  void place_arena();
-  void emit();
-  void emit_copy(const PlannedArray& from, const PlannedArray& to);
-  void emit_step(const Node& n);
-  void emit_product(const FusedGroup& group, uint32_t first, int32_t step);
-  PlannedLoop loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const;
-  PlannedArray array_of(const Value& v) const;
-  static PlannedArray dense(const Place& place, const TensorType& type);
-
-  struct Copy {
-    uint32_t from;  // value
-    Place to;
-    int64_t buffer = -1;  // where in the arena it goes to, or comes from; unknown as yet
-  };
-
-  const Graph& g_;
-  const PlanOptions& options_;
-  Plan plan_;
-  std::vector<uint32_t> first_value_;  // by node
-  std::vector<Value> values_;
-  std::vector<Buffer> buffers_;
-  std::vector<int32_t> made_;  // by value: the step that computes it, or kBefore
-  std::vector<bool> needed_;   // by node
-  std::vector<const Node*> steps_;
-  int32_t last_check_ = kBefore;     // the last step that may refuse values
-  std::vector<int64_t> written_by_;  // by input: the value that it is to hold, -1 if none
-  std::vector<Copy> before_, after_, commits_;
-  std::map<int32_t, uint32_t> product_buffer_;  // by step: where its product is made, if aside
-};
+Plan Planner::make() {
+  list_values();
+  mark_needed();
+  list_steps();
+  find_branches();
+  find_lifetimes();
+  list_writes();
+  const size_t n_results = options_.dense_results ? g_.outputs.size() : g_.n_results;
+  for (size_t k = 0; k < n_results; ++k) place_result(k);
+  for (const uint32_t input : plan_.written) place_write(input);
+  for (size_t s = 0; s < steps_.size(); ++s) reuse_dying(static_cast<int32_t>(s));
+  place_arena();
+  emit();
+  return std::move(plan_);
+}
 
 // -- what there is -----------------------------------------------------------------------------
 
@@ -211,15 +120,34 @@ void Planner::list_steps() {
   }
 }
 
+void Planner::find_branches() {
+  std::vector<double> cost;
+  std::vector<std::vector<int32_t>> reads;
+  for (const Node* n : steps_) {
+    cost.push_back(serial_ns(*n));
+    reads.emplace_back();
+    for (uint32_t k = 0; k < n->n_inputs; ++k) {
+      const int32_t from = made_[value(n->inputs()[k]).root];
+      if (from != kBefore) reads.back().push_back(from);
+    }
+  }
+  branches_ = runtime::find_branches(cost, reads);
+  in_branches_.assign(steps_.size(), -1);
+  for (size_t b = 0; b < branches_.size(); ++b)
+    for (int32_t s = branches_[b].first; s <= branches_[b].last; ++s)
+      in_branches_[s] = static_cast<int32_t>(b);
+}
+
 void Planner::find_lifetimes() {
   for (uint32_t v = 0; v < values_.size(); ++v) {
     if (values_[v].root != v) continue;
     Buffer& b = buffers_[values_[v].buffer];
-    b.first = b.last = made_[v];
+    b.first = made_[v] == kBefore ? kBefore : begins(made_[v]);
+    b.last = made_[v] == kBefore ? kBefore : ends(made_[v]);
   }
   for (size_t s = 0; s < steps_.size(); ++s)
     for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k)
-      memory_of(value(steps_[s]->inputs()[k])).last = static_cast<int32_t>(s);
+      memory_of(value(steps_[s]->inputs()[k])).last = ends(static_cast<int32_t>(s));
 }
 
 // -- results and writes ------------------------------------------------------------------------
@@ -333,8 +261,8 @@ bool Planner::can_write_directly(const Value& v, uint32_t input) const {
   const Node& n = *steps_[step];
   const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
   const Buffer& old = buffers_[target];
-  return old.last < step ||
-         (old.last == step && may_overwrite(n, v.root - first_value_[n.walk_slot], target));
+  return old.last < begins(step) || (old.last == step && !branches_at(step) &&
+                                     may_overwrite(n, v.root - first_value_[n.walk_slot], target));
 }
 
 void Planner::place_write(uint32_t input) {
@@ -372,7 +300,8 @@ void Planner::separate_product(int32_t step) {
   const DType dtype = steps_[step]->outputs()[group->product.output].dtype;
   Buffer buffer;
   buffer.bytes = numel_of(group->product.sizes) * static_cast<int64_t>(size_of(dtype));
-  buffer.first = buffer.last = step;
+  buffer.first = begins(step);
+  buffer.last = ends(step);
   if (panel_of(*group, dtype) > 0) buffer.bytes = 0;
   product_buffer_[step] = static_cast<uint32_t>(buffers_.size());
   buffers_.push_back(buffer);
@@ -390,201 +319,11 @@ int64_t Planner::panel_of(const FusedGroup& group, DType dtype) {
     if (group.source[operand] < 0 &&
         (group.offsets[operand] != 0 || !(group.strides[operand] == group.strides[out])))
       return 0;
-  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(group.product.sizes)) return 0;
+  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(group.product.sizes))
+    return 0;
   if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return 0;
   return std::clamp<int64_t>(kPanelBytes / (bytes / rows), 1, rows);
 }
-
-// -- the arena ---------------------------------------------------------------------------------
-
-void Planner::reuse_dying(int32_t step) {
-  const Node& n = *steps_[step];
-  const FusedGroup* group = fused_group(n);
-  if (!group && (!n.op->writes_in_place() || n.n_outputs != 1)) return;
-  // A product is made where the result goes, which is then not free to be an input.
-  if (group && group->product.op) return;
-  for (uint32_t k = 0; k < n.n_outputs; ++k) reuse_dying(step, k);
-}
-
-/// Output k takes over the memory of an input that nobody reads again, if there is one.
-bool Planner::reuse_dying(int32_t step, uint32_t k) {
-  const Node& n = *steps_[step];
-  const Value& out = values_[first_value_[n.walk_slot] + k];
-  const uint32_t mine = buffer_of(out);
-  if (buffers_[mine].kind == Place::Kind::input || out.numel == 0) return false;
-  for (uint32_t i = 0; i < n.n_inputs; ++i) {
-    const uint32_t theirs = buffer_of(value(n.inputs()[i]));
-    const Buffer& dying = buffers_[theirs];
-    if (dying.kind != Place::Kind::arena || dying.last != step || dying.bytes != out.bytes() ||
-        theirs == mine || !may_overwrite(n, k, theirs))
-      continue;
-    const bool result = buffers_[mine].kind == Place::Kind::result;
-    const uint32_t kept = result ? mine : theirs, gone = result ? theirs : mine;
-    buffers_[kept].first = buffers_[theirs].first;
-    buffers_[kept].last = buffers_[mine].last;
-    buffers_[gone].merged = kept;
-    return true;
-  }
-  return false;
-}
-
-/// What a fused group would write if its ops ran one by one, beside its results.
-int64_t Planner::bytes_within(const FusedGroup& group) {
-  int64_t bytes = 0;
-  for (const NodePtr& n : group.body.nodes) {
-    if (n->op == &kInputOp || n->op == &kConstantOp || n->op->is_view()) continue;
-    for (uint32_t k = 0; k < n->n_outputs; ++k) {
-      bool leaves = false;
-      for (const Edge& e : group.body.outputs) leaves |= e.node == n && e.index == k;
-      const TensorType& type = n->outputs()[k];
-      if (!leaves) bytes += numel_of(type.sizes) * static_cast<int64_t>(size_of(type.dtype));
-    }
-  }
-  return bytes;
-}
-
-void Planner::place_arena() {
-  std::vector<uint32_t> which;
-  std::vector<Block> blocks;
-  std::vector<bool> used(buffers_.size(), false);
-  for (uint32_t v = 0; v < values_.size(); ++v) {
-    if (values_[v].root != v || made_[v] == kBefore) continue;
-    const Buffer& own = buffers_[values_[v].buffer];
-    if (own.kind == Place::Kind::arena) plan_.intermediate_bytes += own.bytes;
-    used[buffer_of(values_[v])] = true;
-  }
-  for (const Node* n : steps_)
-    if (const FusedGroup* group = fused_group(*n)) plan_.intermediate_bytes += bytes_within(*group);
-  for (const Copy& c : before_)
-    if (c.buffer >= 0) used[c.buffer] = true;
-  for (const auto& [step, buffer] : product_buffer_) used[buffer] = true;
-  for (uint32_t b = 0; b < buffers_.size(); ++b) {
-    if (!used[b] || buffers_[b].kind != Place::Kind::arena) continue;
-    which.push_back(b);
-    blocks.push_back({buffers_[b].bytes, buffers_[b].first, buffers_[b].last});
-  }
-  plan_.arena_bytes = assign_offsets(blocks);
-  for (size_t i = 0; i < which.size(); ++i) buffers_[which[i]].offset = blocks[i].offset;
-}
-
-// -- the plan itself ---------------------------------------------------------------------------
-
-PlannedArray Planner::array_of(const Value& v) const {
-  const Buffer& b = buffers_[buffer_of(v)];
-  PlannedArray a;
-  a.place = {b.kind, b.index, b.offset + v.offset};
-  a.type = *v.type;
-  a.strides = v.strides;
-  a.numel = v.numel;
-  a.contiguous = v.contiguous;
-  return a;
-}
-
-PlannedArray Planner::dense(const Place& place, const TensorType& type) {
-  PlannedArray a;
-  a.place = place;
-  a.type = type;
-  a.strides = contiguous_strides(type.sizes);
-  a.numel = numel_of(type.sizes);
-  return a;
-}
-
-void Planner::emit_copy(const PlannedArray& from, const PlannedArray& to) {
-  plan_.steps.push_back({&kCopy, nullptr, static_cast<uint32_t>(plan_.arrays.size()), 1, 1});
-  plan_.arrays.push_back(from);
-  plan_.arrays.push_back(to);
-}
-
-void Planner::emit_step(const Node& n) {
-  Step step{n.op, NodePtr(const_cast<Node*>(&n)), static_cast<uint32_t>(plan_.arrays.size()),
-            n.n_inputs, n.n_outputs};
-  const uint32_t first = first_value_[n.walk_slot];
-  for (uint32_t i = 0; i < n.n_inputs; ++i)
-    for (uint32_t k = 0; k < n.n_outputs; ++k)
-      step.in_place |= buffer_of(value(n.inputs()[i])) == buffer_of(values_[first + k]);
-  // A copy in place, of the same type or it would not be: it has nothing to do.
-  if (step.in_place && n.op == &kCopy) return;
-  for (uint32_t i = 0; i < n.n_inputs; ++i) plan_.arrays.push_back(array_of(value(n.inputs()[i])));
-  for (uint32_t k = 0; k < n.n_outputs; ++k) plan_.arrays.push_back(array_of(values_[first + k]));
-  if (const FusedGroup* group = fused_group(n)) {
-    step.loop = static_cast<int32_t>(plan_.loops.size());
-    plan_.loops.push_back(loop_of(*group, step.first, n.n_inputs));
-    if (group->product.op) emit_product(*group, step.first, made_[first]);
-  }
-  plan_.steps.push_back(std::move(step));
-}
-
-PlannedLoop Planner::loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const {
-  PlannedLoop loop;
-  loop.group = &group;
-  for (size_t operand = 0; operand < group.nest.operands.size(); ++operand) {
-    size_t at = n_inputs + operand - group.source.size();
-    if (operand < group.source.size())
-      at = group.source[operand] >= 0 ? group.source[operand] : n_inputs + group.product.output;
-    const PlannedArray& array = plan_.arrays[first + at];
-    TANDEM_ASSERT(array.contiguous, "plan: a fused group reads whole values only");
-    Place place = array.place;
-    place.offset += group.offsets[operand] * static_cast<int64_t>(size_of(array.type.dtype));
-    loop.operands.push_back(place);
-    loop.strides.insert(loop.strides.end(), group.strides[operand].begin(),
-                        group.strides[operand].end());
-  }
-  // How many elements are worth a thread depends on how much is done to each.
-  const auto work = static_cast<int64_t>(group.nest.program.size());
-  const int64_t elements = std::clamp<int64_t>(262144 / std::max<int64_t>(1, work), 4096, 65536);
-  if (group.nest.outer_dims == 0 && !group.nest.by_rows()) {
-    loop.count = group.columns();
-    loop.grain = (elements + 63) / 64 * 64;
-  } else {
-    loop.count = group.rows();
-    loop.grain = std::max<int64_t>(1, elements / std::max<int64_t>(1, group.columns()));
-  }
-  return loop;
-}
-
-void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step) {
-  const FusedGroup::Product& p = group.product;
-  PlannedLoop& loop = plan_.loops.back();
-  loop.product = static_cast<uint32_t>(plan_.arrays.size());
-  for (const auto& factor : p.factors) {
-    PlannedArray a = plan_.arrays[first + factor.input];
-    a.place.offset += factor.offset * static_cast<int64_t>(size_of(a.type.dtype));
-    a.type.sizes = factor.sizes;
-    a.strides = factor.strides;
-    a.numel = numel_of(factor.sizes);
-    a.contiguous = is_contiguous(factor.sizes, factor.strides);
-    plan_.arrays.push_back(std::move(a));
-  }
-  PlannedArray product = plan_.arrays[first + steps_[step]->n_inputs + p.output];
-  product.type.sizes = p.sizes;
-  product.strides = contiguous_strides(p.sizes);
-  if (const auto aside = product_buffer_.find(step); aside != product_buffer_.end()) {
-    product.place = {Place::Kind::arena, 0, buffers_[aside->second].offset};
-    for (size_t operand = 0; operand < group.source.size(); ++operand)
-      if (group.source[operand] < 0) {
-        loop.operands[operand] = product.place;
-        loop.operands[operand].offset +=
-            group.offsets[operand] * static_cast<int64_t>(size_of(product.type.dtype));
-      }
-    loop.panel = panel_of(group, product.type.dtype);
-  }
-  plan_.arrays.push_back(std::move(product));
-}
-
-void Planner::emit() {
-  auto saved = [&](const Copy& c) {
-    return dense({Place::Kind::arena, 0, buffers_[c.buffer].offset}, *values_[c.from].type);
-  };
-  auto to = [&](const Copy& c) { return dense(c.to, *values_[c.from].type); };
-  for (const Copy& c : before_)
-    emit_copy(array_of(values_[c.from]), c.buffer >= 0 ? saved(c) : to(c));
-  for (const Node* n : steps_) emit_step(*n);
-  for (const Copy& c : after_) emit_copy(array_of(values_[c.from]), to(c));
-  for (const Copy& c : commits_)
-    emit_copy(c.buffer >= 0 ? saved(c) : array_of(values_[c.from]), to(c));
-}
-
-}  // namespace
 
 Plan make_plan(const Graph& g, const PlanOptions& options) { return Planner(g, options).make(); }
 

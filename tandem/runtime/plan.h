@@ -54,6 +54,12 @@ struct PlannedLoop {
   int64_t panel = 0;
 };
 
+/// Steps that may run at the same time; see runtime/branches.h.
+struct PlannedBranches {
+  uint32_t first = 0, count = 0;  // which steps
+  std::vector<std::vector<uint32_t>> lanes;
+};
+
 /// One of the values that the function returns.
 struct PlannedResult {
   enum class Kind : uint8_t {
@@ -96,6 +102,7 @@ struct Plan {
   std::vector<PlannedArray> arrays;
   std::vector<Step> steps;
   std::vector<PlannedLoop> loops;
+  std::vector<PlannedBranches> branches;  // in order
 
   int64_t arena_bytes = 0;
   int64_t intermediate_bytes = 0;  // what the values between inputs and results hold in total
