@@ -1,7 +1,7 @@
 #include "tandem/jit/code_generator.h"
 
-#include <cstring>
-#include <memory>
+#include <cstdlib>
+#include <mutex>
 
 #include "tandem/base/error.h"
 #include "tandem/jit/machine.h"
@@ -13,10 +13,30 @@
 namespace tandem::jit {
 namespace {
 
+// Note: LLVM at the end of the process
+// LLVM's library has static objects, whose destructors run at exit: before ours, because it is
+// loaded later, and even while it is being loaded. A kernel that is being made then would lose its
+// ground. So stop_generating() waits for that kernel and lets no other begin. The thread that ends
+// the process calls it before any destructor of static objects if it is the main one, see
+// kernel_cache.cpp; a handler that is registered when LLVM has been loaded calls it for others.
+struct Ending {
+  std::mutex generating;
+  bool ended = false;  // guarded by `generating`
+};
+Ending& ending() {
+  static Ending& e = *new Ending;
+  return e;
+}
+
 const LlvmApi& llvm() {
   std::string why;
   const LlvmApi* api = load_llvm(&why);
   TANDEM_CHECK(api != nullptr, "jit: LLVM cannot be loaded: ", why);
+  static const bool once = [] {
+    std::atexit(&stop_generating);
+    return true;
+  }();
+  (void)once;
   return *api;
 }
 
@@ -60,7 +80,14 @@ void write(Ir& ir, const LoopNest& nest) {
 
 bool can_generate() { return this_machine().lanes > 0; }
 
+void stop_generating() {
+  const std::lock_guard lock(ending().generating);
+  ending().ended = true;
+}
+
 std::string generate_object(const LoopNest& nest) {
+  const std::lock_guard lock(ending().generating);
+  TANDEM_CHECK(!ending().ended, "jit: the process is ending");
   const LlvmApi& api = llvm();
   const LLVMTargetMachineRef machine = target_machine(api);
   Ir ir(api, kKernelSymbol);
@@ -81,6 +108,8 @@ std::string generate_object(const LoopNest& nest) {
 }
 
 std::string generate_ir(const LoopNest& nest) {
+  const std::lock_guard lock(ending().generating);
+  TANDEM_CHECK(!ending().ended, "jit: the process is ending");
   Ir ir(llvm(), kKernelSymbol);
   write(ir, nest);
   char* text = ir.api.PrintModuleToString(ir.module);
@@ -96,6 +125,8 @@ std::string generate_ir(const LoopNest& nest) {
 namespace tandem::jit {
 
 bool can_generate() { return false; }
+
+void stop_generating() {}
 
 std::string generate_object(const LoopNest&) {
   TANDEM_CHECK(false, "jit: this build of Tandem has no code generator (TANDEM_WITH_LLVM)");

@@ -20,6 +20,8 @@ const std::string& machine_key();
 
 /// The object code of a nest. Throws where LLVM is not there or refuses.
 std::string generate_object(const LoopNest& nest);
+/// Waits for the object that is being made; from now on none is. For the end of the process.
+void stop_generating();
 /// LLVM's IR of a nest, for people.
 std::string generate_ir(const LoopNest& nest);
 

@@ -1,6 +1,7 @@
 #include "tandem/jit/kernel_cache.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdlib>
@@ -34,9 +35,9 @@ void end_workers();
 /// The worker holds `working` while it makes a kernel, and nobody forks or ends the process in the
 /// middle of that: a child would inherit LLVM's locks as they were. After a fork the child has no
 /// worker; the next request starts one, which goes on with what is in the queue.
-/// When the process ends, the worker must have ended before LLVM's own statics go, some of which are
-/// made by the work itself. What was registered last with atexit runs first; the worker therefore
-/// registers its end anew after each kernel that it has made.
+/// When the process ends, the worker must have ended before LLVM's own statics go, some of which
+/// are made by the work itself. What was registered last with atexit runs first; the worker
+/// therefore registers its end anew after each kernel that it has made.
 struct KernelCache::State {
   explicit State(Options o) : options(std::move(o)), disk(options.enabled ? options.folder : "") {}
 
@@ -94,13 +95,14 @@ struct KernelCache::State {
       return &Stats::compiled;
     } catch (const std::exception& e) {
       // The program runs without this kernel, slower.
-      if (env::logs("jit")) std::cerr << "tandem: " << e.what() << "\n" << job.nest.str();
+      if (log) std::cerr << "tandem: " << e.what() << "\n" << job.nest.str();
       return &Stats::failed;
     }
   }
 
   const Options options;
   const DiskCache disk;
+  const bool log = env::logs("jit");  // asked now: the worker may run while the process ends
   mutable std::mutex mutex;
   std::mutex working;
   std::condition_variable wake, idle;
@@ -227,13 +229,25 @@ namespace {
 
 // Made at the first request and ended, with its thread, when the process ends.
 KernelCache& process_cache() {
-  static auto* cache = new KernelCache(KernelCache::options_of_environment());  // code is used to the end
+  static auto* cache =
+      new KernelCache(KernelCache::options_of_environment());  // code is used to the end
   return *cache;
 }
 
+// Destructors of the main thread's own objects are the first thing that happens at exit.
+struct MainThread {
+  ~MainThread() {
+    if (gettid() == getpid()) stop_generating();
+  }
+};
+
 }  // namespace
 
-std::shared_ptr<Kernel> request(const LoopNest& nest) { return process_cache().request(nest); }
+std::shared_ptr<Kernel> request(const LoopNest& nest) {
+  thread_local const MainThread here;
+  (void)here;
+  return process_cache().request(nest);
+}
 void wait_idle() { process_cache().wait_idle(); }
 Stats stats() { return process_cache().stats(); }
 

@@ -63,7 +63,8 @@ const Machine& this_machine() {
 }
 
 const std::string& machine_key() {
-  static const std::string key = describe();
+  // Never destroyed: the worker of the kernel cache may read it while the process ends.
+  static const std::string& key = *new std::string(describe());
   return key;
 }
 

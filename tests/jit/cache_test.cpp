@@ -207,6 +207,21 @@ TEST_F(Cache, EndsWhileKernelsAreWaiting) {
   for (int i = 0; i < 50; ++i) cache.request(plus(300 + i));
 }
 
+TEST(CacheDeathTest, TheProcessEndsWhileKernelsAreBeingMade) {
+  if (!can_generate()) GTEST_SKIP();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const int milliseconds : {0, 15, 40}) {
+    EXPECT_EXIT(
+        {
+          setenv("TANDEM_CACHE", "", 1);
+          for (int i = 0; i < 200; ++i) request(plus(500 + i));
+          std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+          std::exit(7);
+        },
+        testing::ExitedWithCode(7), "");
+  }
+}
+
 TEST_F(Cache, ManyThreadsAsk) {
   KernelCache cache({true, ""});
   std::vector<std::thread> threads;
