@@ -11,6 +11,7 @@ struct CompileWorkload {
   double flops;  // of its matrix products; 0: it has none worth counting
   double bytes;  // that a single kernel for it would move; 0: it is not about memory
   std::function<void()> call;
+  std::function<void()> compiled;  // the same, compiled; empty for LibTorch
 };
 
 /// The same programs run by LibTorch.
