@@ -24,9 +24,10 @@ Plan Planner::make() {
   list_values();
   mark_needed();
   list_steps();
+  list_writes();
+  for (const uint32_t input : plan_.written) delay_writer(input);
   find_branches();
   find_lifetimes();
-  list_writes();
   const size_t n_results = options_.dense_results ? g_.outputs.size() : g_.n_results;
   for (size_t k = 0; k < n_results; ++k) place_result(k);
   for (const uint32_t input : plan_.written) place_write(input);
@@ -115,8 +116,32 @@ void Planner::list_steps() {
       TANDEM_CHECK(device.is_cpu(), n.op->name, ": plans run on cpu, not on ", device);
       made_[first_value_[i] + k] = end();
     }
-    if (checks_values(n)) last_check_ = end();
     steps_.push_back(&n);
+  }
+}
+
+/// Moves the step that computes what an input is to hold behind the last one that reads what it
+/// holds, so that it can be computed there; unless something in between depends on it.
+void Planner::delay_writer(uint32_t input) {
+  const uint32_t target = first_value_[g_.inputs[input]->walk_slot];
+  const uint32_t root = values_[written_by_[input]].root;
+  const int32_t step = made_[root];
+  if (step == kBefore) return;
+  const Node& n = *steps_[step];
+  if (n.op->impure || checks_values(n)) return;
+  int32_t last = step;
+  for (int32_t s = step + 1; s < end(); ++s)
+    for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k)
+      if (value(steps_[s]->inputs()[k]).root == target) last = s;
+  for (int32_t s = step + 1; s <= last; ++s)
+    for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k) {
+      const uint32_t from = value(steps_[s]->inputs()[k]).root;
+      if (from - first_value_[n.walk_slot] < n.n_outputs) return;
+    }
+  std::rotate(steps_.begin() + step, steps_.begin() + step + 1, steps_.begin() + last + 1);
+  for (int32_t s = step; s <= last; ++s) {
+    const Node& moved = *steps_[s];
+    for (uint32_t k = 0; k < moved.n_outputs; ++k) made_[first_value_[moved.walk_slot] + k] = s;
   }
 }
 
@@ -139,6 +164,8 @@ void Planner::find_branches() {
 }
 
 void Planner::find_lifetimes() {
+  for (int32_t s = 0; s < end(); ++s)
+    if (checks_values(*steps_[s])) last_check_ = s;
   for (uint32_t v = 0; v < values_.size(); ++v) {
     if (values_[v].root != v) continue;
     Buffer& b = buffers_[values_[v].buffer];

@@ -74,6 +74,7 @@ class Planner {
   void add_computed(const Node& n, uint32_t k, Buffer buffer);
   void mark_needed();
   void list_steps();
+  void delay_writer(uint32_t input);
   void find_branches();
   void find_lifetimes();
   void list_writes();

@@ -135,11 +135,24 @@ TEST(ExecutorWrites, WaitForReadersOfTheOldContents) {
   Builder b;
   const Edge x = b.input({4}), w = b.input({4});
   const Edge fresh = b.op("mul", {x, x});
-  const Edge late = b.op("add", {w, fresh}, MapAttrs{1});  // reads the old w after `fresh` exists
+  const Edge late = b.op("add", {w, fresh}, MapAttrs{1});  // reads the old w and the new one
   b.result(late);
   b.write(w, fresh);
   const Plan plan = make_plan(b.g);
   EXPECT_EQ(plan.steps.size(), 3u) << "computed aside and copied in the end";
+  expect_same_as_graph(b.g, {numbers({4}), numbers({4})});
+}
+
+TEST(ExecutorWrites, AnUpdateIsPutOffUntilTheOldContentsHaveBeenRead) {
+  Builder b;
+  const Edge x = b.input({4}), w = b.input({4});
+  const Edge fresh = b.op("sub", {w, x}, MapAttrs{0.1});
+  b.result(b.op("mul", {b.op("exp", {w}), x}));
+  b.write(w, fresh);
+  const Plan plan = make_plan(b.g);
+  ASSERT_EQ(plan.steps.size(), 3u) << "no copy";
+  EXPECT_STREQ(plan.steps[0].op->name, "exp");
+  EXPECT_STREQ(plan.steps[1].op->name, "sub");
   expect_same_as_graph(b.g, {numbers({4}), numbers({4})});
 }
 

@@ -4,6 +4,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/memory.h"
 #include "tandem/compile/trace.h"
+#include "tandem/core/apply.h"
 #include "tandem/graph/pipeline.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/runtime/explain.h"
@@ -135,6 +136,43 @@ TEST(Fused, TrainingStep) {
   for (int i = 0; i < 10; ++i) executor.run(inputs);
   EXPECT_EQ(memory::stats().allocations - before.allocations, 10) << explain(executor);
   EXPECT_EQ(memory::stats().objects, before.objects);
+}
+
+TEST(Fused, LargeUpdatesTakeTheirProductsInParts) {
+  manual_seed(6);
+  const Tensor w1 = randn({784, 512}) * 0.03, b1 = zeros({512}), w2 = randn({512, 10}) * 0.05;
+  const Tensor x = randn({128, 784}), y = randn({128, 10});
+  const std::vector<Tensor> inputs = {w1, b1, w2, x, y};
+  const Graph g = trace(
+      [](std::vector<Tensor> in) -> std::vector<Tensor> {
+        Tensor w1 = in[0].detach().requires_grad_(), b1 = in[1].detach().requires_grad_(),
+               w2 = in[2].detach().requires_grad_();
+        const Tensor loss = (relu(in[3].mm(w1) + b1).mm(w2) - in[4]).norm();
+        const std::vector<Tensor> grads = autograd::grad({loss}, {w1, b1, w2});
+        const NoGradGuard no_grad;
+        for (int i = 0; i < 3; ++i) in[i].sub_(grads[i], 0.01);
+        return {loss.detach()};
+      },
+      inputs);
+  const Executor executor(make_plan(optimise(g)));
+  const Plan& plan = executor.plan();
+  bool in_parts = false;
+  for (const PlannedLoop& l : plan.loops) in_parts |= l.panel > 0;
+  EXPECT_TRUE(in_parts) << explain(executor);
+  EXPECT_LE(2 * plan.arena_bytes, plan.intermediate_bytes) << explain(executor);
+  for (const Step& s : plan.steps) EXPECT_NE(s.op, &kCopy) << explain(executor);
+  std::vector<Tensor> want;
+  for (const Tensor& t : inputs) want.push_back(t.clone());
+  const Tensor want_loss = g.run(want)[0];
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Tensor> got;
+    for (const Tensor& t : inputs) got.push_back(t.clone());
+    const Tensor loss = executor.run(got)[0];
+    EXPECT_TRUE(allclose(loss, want_loss, 1e-5, 1e-6));
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(allclose(got[i], want[i], 1e-5, 1e-6)) << "input " << i << ", round " << round;
+    jit::wait_idle();
+  }
 }
 
 TEST(Fused, RandomProgramsInPlace) {
