@@ -23,7 +23,7 @@ struct PerceptronStep {
       flops += 2.0 * static_cast<double>(batch * widths[i] * widths[i + 1]) * (i == 0 ? 2 : 3);
     }
   }
-  void operator()() {
+  torch::Tensor operator()() {
     for (const torch::Tensor& p : parameters) p.mutable_grad().reset();
     torch::Tensor h = x;
     for (size_t i = 0; i < parameters.size(); i += 2)
@@ -32,6 +32,7 @@ struct PerceptronStep {
     loss.backward();
     torch::NoGradGuard no_grad;
     for (const torch::Tensor& p : parameters) p.sub_(p.grad(), 1e-3);
+    return loss;
   }
 };
 
@@ -39,9 +40,9 @@ struct PerceptronStep {
 struct ForwardPass {
   torch::Tensor x = torch::randn({64, 1000}), w1 = torch::randn({1000, 100}),
                 w2 = torch::randn({100, 1000});
-  void operator()() {
+  torch::Tensor operator()() {
     torch::NoGradGuard no_grad;
-    torch::Tensor y = x.mm(w1).clamp_min(0).mm(w2);
+    return x.mm(w1).clamp_min(0).mm(w2);
   }
 };
 
@@ -49,11 +50,12 @@ struct RecurrentCell {
   torch::Tensor w_h = torch::randn({20, 20}).requires_grad_();
   torch::Tensor w_x = torch::randn({20, 10}).requires_grad_();
   torch::Tensor x = torch::randn({1, 10}), h = torch::randn({1, 20}), g = torch::ones({20, 1});
-  void operator()() {
+  torch::Tensor operator()() {
     w_h.mutable_grad().reset();
     w_x.mutable_grad().reset();
     torch::Tensor next = (w_x.mm(x.t()) + w_h.mm(h.t())).tanh();
     next.backward(g);
+    return next;
   }
 };
 
@@ -63,16 +65,18 @@ struct TinyPerceptron {
                 b1 = torch::zeros({32}).requires_grad_();
   torch::Tensor w2 = torch::randn({32, 4}).requires_grad_(),
                 b2 = torch::zeros({4}).requires_grad_();
-  void operator()() {
+  torch::Tensor operator()() {
     for (const torch::Tensor& w : {w1, b1, w2, b2}) w.mutable_grad().reset();
     torch::Tensor hidden = torch::relu(x.mm(w1) + b1);
     torch::Tensor loss = (hidden.mm(w2) + b2 - y).pow(2).sum();
     loss.backward();
+    return loss;
   }
 };
 
-std::vector<CompileWorkload> make_compile_workloads() {
-  std::vector<CompileWorkload> all;
+// add(id, name, calls, flops, bytes, program) is called for each.
+template <class Add>
+void for_compile_workloads(const Add& add) {
   for (const auto& [name, hidden] :
        {std::pair<const char*, std::vector<int64_t>>{"784-512-10", {512}},
         {"784-354-354-10", {354, 354}},
@@ -80,34 +84,33 @@ std::vector<CompileWorkload> make_compile_workloads() {
     std::vector<int64_t> widths{784};
     widths.insert(widths.end(), hidden.begin(), hidden.end());
     widths.push_back(10);
-    PerceptronStep step(128, widths);
-    all.push_back(
-        {"W1", std::string("step of the MLP ") + name + ", batch 128", 20, step.flops, 0, step});
+    const PerceptronStep step(128, widths);
+    add("W1", std::string("step of the MLP ") + name + ", batch 128", 20, step.flops, 0.0, step);
   }
-  all.push_back({"W5", "forward of 64 x 1000 -> 100 -> 1000", 50, 2.0 * 64 * 1000 * 100 * 2, 0,
-                 ForwardPass()});
-  all.push_back({"W6", "recurrent cell, forward and backward", 2000, 0, 0, RecurrentCell()});
-  all.push_back({"W6", "MLP 16-32-4, batch 8, forward and backward", 1000, 0, 0, TinyPerceptron()});
+  add("W5", std::string("forward of 64 x 1000 -> 100 -> 1000"), 50, 2.0 * 64 * 1000 * 100 * 2, 0.0,
+      ForwardPass());
+  add("W6", std::string("recurrent cell, forward and backward"), 2000, 0.0, 0.0, RecurrentCell());
+  add("W6", std::string("MLP 16-32-4, batch 8, forward and backward"), 1000, 0.0, 0.0,
+      TinyPerceptron());
   for (const int64_t n : {1000, 100000, 10000000}) {
     const torch::Tensor x = torch::ones({n}) * 0.5;
     const int calls = static_cast<int>(n < 1000000 ? 200000 / (n / 100 + 100) : 3);
+    const double bytes = 2.0 * sizeof(float) * static_cast<double>(n);
     for (const int ops : {2, 5, 20}) {
       const auto name = [&](const char* kind) {
         return std::string("chain of ") + std::to_string(ops) + " " + kind + ", " +
                std::to_string(n) + " elements";
       };
-      const double bytes = 2.0 * sizeof(float) * static_cast<double>(n);
-      all.push_back({"W11", name("arithmetic"), calls, 0, bytes, [=] {
-                       torch::NoGradGuard no_grad;
-                       torch::Tensor y = arithmetic_chain(x, ops);
-                     }});
-      all.push_back({"W11", name("activations"), calls, 0, bytes, [=] {
-                       torch::NoGradGuard no_grad;
-                       torch::Tensor y = activation_chain(x, ops);
-                     }});
+      add("W11", name("arithmetic"), calls, 0.0, bytes, [=] {
+        torch::NoGradGuard no_grad;
+        return arithmetic_chain(x, ops);
+      });
+      add("W11", name("activations"), calls, 0.0, bytes, [=] {
+        torch::NoGradGuard no_grad;
+        return activation_chain(x, ops);
+      });
     }
   }
-  return all;
 }
 
 }  // namespace
