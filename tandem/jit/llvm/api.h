@@ -18,10 +18,11 @@ namespace tandem::jit {
 #define TANDEM_LLVM_FUNCTIONS(_)                                                                  \
   _(AddAttributeAtIndex)                                                                          \
   _(AddFunction)                                                                                  \
-  _(AddIncoming) _(AppendBasicBlockInContext) _(ArrayType2) _(BuildAShr) _(BuildAdd) _(           \
-      BuildAlloca) _(BuildAnd) _(BuildBitCast) _(BuildBr) _(BuildCall2) _(BuildCondBr)            \
-      _(BuildExtractElement) _(BuildFAdd) _(BuildFCmp) _(BuildFDiv) _(BuildFMul) _(BuildFNeg) _(  \
-          BuildFPExt) _(BuildFPToSI) _(BuildFPTrunc) _(BuildFSub) _(BuildGEP2) _(BuildICmp)       \
+  _(AddIncoming)                                                                                  \
+  _(AppendBasicBlockInContext) _(ArrayType2) _(BuildAShr) _(BuildAdd) _(BuildAlloca) _(           \
+      BuildAnd) _(BuildBitCast) _(BuildBr) _(BuildCall2) _(BuildCondBr) _(BuildExtractElement)    \
+      _(BuildFAdd) _(BuildFCmp) _(BuildFDiv) _(BuildFMul) _(BuildFNeg) _(BuildFPExt) _(           \
+          BuildFPToSI) _(BuildFPTrunc) _(BuildFSub) _(BuildGEP2) _(BuildICmp)                     \
           _(BuildInsertElement) _(BuildLShr) _(BuildLoad2) _(BuildMul) _(BuildNot) _(BuildOr) _(  \
               BuildPhi) _(BuildRetVoid) _(BuildSExt) _(BuildSIToFP) _(BuildSelect) _(BuildShl)    \
               _(BuildShuffleVector) _(BuildStore) _(BuildSub) _(BuildTrunc) _(BuildUDiv) _(       \

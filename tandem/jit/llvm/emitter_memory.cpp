@@ -71,7 +71,7 @@ void Emitter::store_unit(Value raw, Value pointer, int size, int n, const Part& 
     const Value low = ir_.part(rest, 0, half), high = ir_.part(rest, half, half);
     ir_.branch(ir_.icmp(LLVMIntNE, ir_.and_(part.count, ir_.num(half)), ir_.num(0)), yes, after);
     ir_.go_on_in(yes);
-    ir_.store(low, pointer, size);
+    ir_.store(half == 1 ? ir_.extract(rest, 0) : low, pointer, size);
     const Value moved = ir_.at(pointer, int64_t{half} * size);
     ir_.jump(after);
     ir_.go_on_in(after);

@@ -79,6 +79,14 @@ Value Ir::part(Value x, int from, int n) {
                                 api.ConstVector(lanes.data(), static_cast<unsigned>(n)), "");
 }
 
+Value Ir::rotated(Value x, int by, int n) {
+  std::vector<Value> lanes;
+  for (int i = 0; i < n; ++i)
+    lanes.push_back(api.ConstInt(i32, static_cast<unsigned>((i + by) % n), 0));
+  return api.BuildShuffleVector(builder, x, poison(type(x)),
+                                api.ConstVector(lanes.data(), static_cast<unsigned>(n)), "");
+}
+
 Value Ir::load(Type t, Value pointer, int align) {
   const Value v = api.BuildLoad2(builder, t, pointer, "");
   api.SetAlignment(v, static_cast<unsigned>(align));

@@ -46,6 +46,8 @@ class Ir {
   Value spread(Value x, int n);
   /// n lanes from `from`.
   Value part(Value x, int from, int n);
+  /// Lane i is lane (i + by) % n of x.
+  Value rotated(Value x, int by, int n);
 
 #define TANDEM_IR_BINARY(name, function) \
   Value name(Value a, Value b) { return api.Build##function(builder, a, b, ""); }

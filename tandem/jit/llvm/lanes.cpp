@@ -99,7 +99,11 @@ Value Lanes::join(Combining c, LaneType t, Value a, Value b) {
 }
 
 Value Lanes::fold(Combining c, LaneType t, Value x, int n) {
-  for (; n > 1; n /= 2) x = join(c, t, ir_.part(x, 0, n / 2), ir_.part(x, n / 2, n / 2));
+  // Down to one register of 128 bits by halves; then within it, because narrower vectors make LLVM
+  // think long.
+  const int width = 16 / bytes(t);
+  for (; n > width; n /= 2) x = join(c, t, ir_.part(x, 0, n / 2), ir_.part(x, n / 2, n / 2));
+  for (int half = n / 2; half > 0; half /= 2) x = join(c, t, x, ir_.rotated(x, half, n));
   return ir_.extract(x, 0);
 }
 
