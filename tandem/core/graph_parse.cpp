@@ -269,7 +269,8 @@ class Parser {
     try {
       check_and_append(op, inputs, attrs.ref(), types.size());
     } catch (const std::exception& e) {  // a mistake in the text, whoever finds it
-      in_.fail_at(place, e.what());
+      const std::string message = e.what();
+      in_.fail_at(place, message.rfind(op.name, 0) == 0 ? message : str(op.name, ": ", message));
     }
     for (size_t k = 0; k < types.size(); ++k) {
       const TensorType& real = g_.nodes.back()->outputs()[k];
@@ -291,6 +292,7 @@ class Parser {
     const Node& n = append(g_, op, inputs, attrs, static_cast<int>(n_outputs));
     for (uint32_t k = 0; k < n.n_outputs; ++k) {
       const TensorType& t = n.outputs()[k];
+      TANDEM_CHECK(t.dtype != DType::Undefined, op.name, ": its result has no dtype");
       int64_t bytes;
       TANDEM_CHECK(!__builtin_mul_overflow(numel_of(t.sizes), size_of(t.dtype), &bytes), op.name,
                    ": its result ", t, " is too large");

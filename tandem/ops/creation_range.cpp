@@ -3,6 +3,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
 
@@ -72,6 +73,9 @@ void sequence_kernel(const KernelArgs& a) {
   }
 }
 
+// Of a matrix whose triangle is listed. More rows than this are not counted in reasonable time.
+constexpr int64_t kMaxSide = int64_t{1} << 31;
+
 int64_t triangle_count(const TriangleAttrs& t) {
   int64_t n = 0;
   for (int64_t r = 0; r < t.rows; ++r) {
@@ -94,6 +98,7 @@ TANDEM_OP(kSequence) = {
     .infer =
         [](const InferArgs& a) {
           const auto& s = a.attrs<SequenceAttrs>();
+          detail::check_choice(a, s.kind, Sequence::Powers);
           a.out().sizes = {s.count};
           a.out().dtype = s.dtype;
           a.out().device = s.device;
@@ -130,6 +135,10 @@ TANDEM_OP(kTriangleIndices) = {
     .infer =
         [](const InferArgs& a) {
           const auto& t = a.attrs<TriangleAttrs>();
+          TANDEM_CHECK(t.rows >= 0 && t.rows <= kMaxSide && t.columns >= 0 &&
+                           t.columns <= kMaxSide && std::abs(t.offset) <= kMaxSide,
+                       a.op.name, ": a triangle of ", t.rows, " rows and ", t.columns,
+                       " columns at ", t.offset);
           a.out().sizes = {2, triangle_count(t)};
           a.out().dtype = t.dtype;
           a.out().device = t.device;

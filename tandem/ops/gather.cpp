@@ -5,6 +5,7 @@
 
 #include "tandem/kernels/index.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/compare.h"
@@ -29,7 +30,28 @@ void scatter_kernel(const KernelArgs& a) {
   naming(a.op.name, [&] { kernels::scatter_along(s.fn, out, s.dim, a.in(1), a.in(2)); });
 }
 
+// The same as check_index below, for a call that did not come by way of the public functions.
+void check_index_type(const InferArgs& a, int64_t dim) {
+  const TensorType &x = a.in(0), &index = a.in(1);
+  detail::check_dim(a, dim);
+  TANDEM_CHECK_TYPE(index.dtype == kLong, a.op.name, ": the indices are ", name_of(index.dtype),
+                    ", not int64");
+  bool fits = index.dim() == x.dim();
+  for (int64_t d = 0; fits && d < x.dim(); ++d) fits = d == dim || index.sizes[d] <= x.sizes[d];
+  TANDEM_CHECK_SHAPE(fits || numel_of(index.sizes) == 0, a.op.name, ": indices of shape ",
+                     index.sizes, " along dimension ", dim, " of ", x.sizes);
+}
+
 void infer_scatter(const InferArgs& a) {
+  const auto& s = a.attrs<ScatterAttrs>();
+  check_index_type(a, s.dim);
+  detail::check_choice(a, s.fn, ScatterFn::Max);
+  TANDEM_CHECK_TYPE(a.in(2).dtype == a.in(0).dtype, a.op.name, ": ", a.in(2), " scattered into ",
+                    a.in(0));
+  bool fits = a.in(2).dim() == a.in(1).dim();
+  for (int64_t d = 0; fits && d < a.in(1).dim(); ++d) fits = a.in(1).sizes[d] <= a.in(2).sizes[d];
+  TANDEM_CHECK_SHAPE(fits, a.op.name, ": indices of shape ", a.in(1).sizes, " for values of shape ",
+                     a.in(2).sizes);
   a.out().sizes = a.in().sizes;
   a.out().dtype = a.in().dtype;
 }
@@ -72,6 +94,7 @@ TANDEM_OP(kGather) = {
     .name = "gather",
     .infer =
         [](const InferArgs& a) {
+          check_index_type(a, a.attrs<GatherAttrs>().dim);
           a.out().sizes = a.in(1).sizes;
           a.out().dtype = a.in(0).dtype;
         },

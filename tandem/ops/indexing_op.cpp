@@ -2,6 +2,7 @@
 
 #include "tandem/kernels/index.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
@@ -24,6 +25,17 @@ struct Broadcast {
     array.contiguous = is_contiguous(sizes, strides);
   }
 };
+
+// One index tensor for each of the dimensions, all of one shape.
+void check_indices(const InferArgs& a, IntArrayRef dims, int first) {
+  detail::check_rising_dims(a, dims);
+  TANDEM_CHECK(!dims.empty() && static_cast<int>(dims.size()) == a.n_inputs - first, a.op.name,
+               ": ", a.n_inputs - first, " indices for the dimensions ", dims);
+  for (int i = first; i < a.n_inputs; ++i)
+    TANDEM_CHECK_INDEX(a.in(i).dtype == kLong && a.in(i).sizes == a.in(first).sizes, a.op.name,
+                       ": indices ", a.in(first), " and ", a.in(i),
+                       ", which must be int64 and of one shape");
+}
 
 // The index tensors of a node, which are its inputs from `first` on.
 std::vector<Tensor> saved_indices(const VjpArgs& a, int first) {
@@ -128,6 +140,7 @@ TANDEM_OP(kIndex) = {
     .name = "index",
     .infer =
         [](const InferArgs& a) {
+          check_indices(a, a.attrs<IndexAttrs>().dims, 1);
           a.out().sizes =
               kernels::indexed_shape(a.in().sizes, a.attrs<IndexAttrs>().dims, a.in(1).sizes);
           a.out().dtype = a.in().dtype;
@@ -154,6 +167,15 @@ TANDEM_OP(kIndexPut) = {
     .name = "index_put",
     .infer =
         [](const InferArgs& a) {
+          const Dims& dims = a.attrs<IndexPutAttrs>().dims;
+          check_indices(a, dims, 2);
+          const Dims part = kernels::indexed_shape(a.in().sizes, dims, a.in(2).sizes);
+          TANDEM_CHECK_SHAPE(a.in(1).dim() <= static_cast<int64_t>(part.size()) &&
+                                 broadcast_shapes("index_put", part, a.in(1).sizes) == part,
+                             "index_put: values of shape ", a.in(1).sizes, " for a part of shape ",
+                             part);
+          TANDEM_CHECK_TYPE(a.in(1).dtype == a.in().dtype, "index_put: ", a.in(1), " put into ",
+                            a.in());
           a.out().sizes = a.in().sizes;
           a.out().dtype = a.in().dtype;
         },

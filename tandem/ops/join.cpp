@@ -18,6 +18,10 @@ struct CatAttrs {
 
 void infer_cat(const InferArgs& a) {
   const auto& c = a.attrs<CatAttrs>();
+  TANDEM_CHECK_INDEX(c.dim >= 0 && c.dim < a.in(0).dim(), "cat: there is no dimension ", c.dim,
+                     " in ", a.in(0));
+  TANDEM_CHECK(c.lengths.size() == static_cast<size_t>(a.n_inputs), "cat: ", c.lengths.size(),
+               " lengths for ", a.n_inputs, " tensors");
   TensorType& out = a.out();
   out.sizes = a.in(0).sizes;
   Promotion p;
@@ -33,7 +37,10 @@ void infer_cat(const InferArgs& a) {
                          "cat: Sizes of tensors must match except in dimension ", c.dim,
                          ". Expected size ", out.sizes[d], " but got size ", t.sizes[d],
                          " for tensor number ", i, " in the list.");
-    total += c.lengths[i];
+    TANDEM_CHECK_SHAPE(c.lengths[i] == t.sizes[c.dim], "cat: tensor ", i, " is ", t.sizes,
+                       " and not of length ", c.lengths[i]);
+    TANDEM_CHECK_SHAPE(!__builtin_add_overflow(total, c.lengths[i], &total),
+                       "cat: the result is too large");
   }
   out.sizes[c.dim] = total;
   out.dtype = p.result();

@@ -4,6 +4,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/random.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/copy.h"
@@ -48,9 +49,13 @@ uint64_t counter_of(const Array& state) {
   return static_cast<uint64_t>(state.ptr<int64_t>()[state.strides[0]]);
 }
 
+constexpr auto kLastFn = kernels::RandomFn::LogNormal;
+
 template <class A>
 void infer_filled(const InferArgs& a) {
   const A& r = a.attrs<A>();
+  detail::check_state(a);
+  if constexpr (requires { r.fn; }) detail::check_choice(a, r.fn, kLastFn);
   a.out().sizes = r.sizes;
   a.out().dtype = r.dtype;
   a.out().device = r.device;
@@ -114,6 +119,8 @@ TANDEM_OP(kRandomInto) = {
     .name = "random_fill",
     .infer =
         [](const InferArgs& a) {
+          detail::check_state(a);
+          detail::check_choice(a, a.attrs<RandomAttrs>().fn, kLastFn);
           a.out().sizes = a.in(1).sizes;
           a.out().dtype = a.in(1).dtype;
         },
@@ -135,6 +142,7 @@ TANDEM_OP(kRandomIntegersInto) = {
     .name = "random_fill_integers",
     .infer =
         [](const InferArgs& a) {
+          detail::check_state(a);
           a.out().sizes = a.in(1).sizes;
           a.out().dtype = a.in(1).dtype;
         },
@@ -162,6 +170,7 @@ TANDEM_OP(kBernoulli) = {
     .name = "bernoulli",
     .infer =
         [](const InferArgs& a) {
+          detail::check_state(a);
           TANDEM_CHECK_TYPE(is_floating(a.in(1).dtype),
                             "bernoulli: expected the probabilities to "
                             "be of a floating point dtype, got ",
@@ -214,6 +223,7 @@ TANDEM_OP(kMultinomial) = {
     .infer =
         [](const InferArgs& a) {
           const auto& m = a.attrs<MultinomialAttrs>();
+          detail::check_state(a);
           const TensorType& x = a.in(1);
           TANDEM_CHECK_SHAPE(x.dim() == 1 || x.dim() == 2,
                              "multinomial: prob_dist must be 1 or 2 dim, got ", x.dim());

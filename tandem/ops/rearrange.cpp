@@ -2,6 +2,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/index.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/view.h"
@@ -32,7 +33,11 @@ struct TriangleAttrs {
 
 TANDEM_OP(kFlip) = {
     .name = "flip",
-    .infer = same_type,
+    .infer =
+        [](const InferArgs& a) {
+          for (const int64_t d : a.attrs<FlipAttrs>().dims) detail::check_dim(a, d);
+          same_type(a);
+        },
     .kernel =
         [](const KernelArgs& a) { kernels::flip(a.in(), a.out(), a.attrs<FlipAttrs>().dims); },
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad().flip(a.attrs<FlipAttrs>().dims)}; },
@@ -43,7 +48,11 @@ TANDEM_OP(kFlip) = {
 
 TANDEM_OP(kRoll) = {
     .name = "roll",
-    .infer = same_type,
+    .infer =
+        [](const InferArgs& a) {
+          detail::check_dim(a, a.attrs<RollAttrs>().dim);
+          same_type(a);
+        },
     .kernel =
         [](const KernelArgs& a) {
           kernels::roll(a.in(), a.out(), a.attrs<RollAttrs>().dim, a.attrs<RollAttrs>().shift);

@@ -42,6 +42,8 @@ Dims reduced_sizes(IntArrayRef sizes, IntArrayRef dims, bool keepdim) {
       left.push_back(sizes[d]);
     }
   }
+  TANDEM_CHECK_INDEX(k == dims.size(), "the dimensions ", dims, " are not those of ", sizes,
+                     " in rising order");
   return left;
 }
 
@@ -80,8 +82,9 @@ KeptArray::KeptArray(const Array& out, const Array& in, IntArrayRef dims, bool k
 
 void check_not_empty(const char* op, IntArrayRef sizes, IntArrayRef dims) {
   for (int64_t d : dims)
-    TANDEM_CHECK_INDEX(sizes[static_cast<size_t>(d)] != 0, op, ": Expected reduction dim ", d,
-                       " to have non-zero size.");
+    TANDEM_CHECK_INDEX(
+        d >= 0 && static_cast<size_t>(d) < sizes.size() && sizes[static_cast<size_t>(d)] != 0, op,
+        ": Expected reduction dim ", d, " to have non-zero size.");
 }
 
 namespace {

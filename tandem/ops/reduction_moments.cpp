@@ -3,6 +3,7 @@
 
 #include "tandem/kernels/reduce.h"
 #include "tandem/kernels/reduce_softmax.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
@@ -225,6 +226,7 @@ namespace {
 
 void infer_softmax(const InferArgs& a) {
   const auto& s = a.attrs<SoftmaxAttrs>();
+  detail::check_dim(a, s.dim);
   a.out().sizes = a.in().sizes;
   a.out().dtype = s.dtype == DType::Undefined ? a.in().dtype : s.dtype;
   TANDEM_CHECK_TYPE(is_floating(a.out().dtype), a.op.name, ": not implemented for '", a.out().dtype,

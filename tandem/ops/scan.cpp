@@ -3,6 +3,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
 #include "tandem/kernels/scan.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/scan_detail.h"
@@ -31,6 +32,7 @@ struct ShiftAttrs {
 
 void infer_scan(const InferArgs& a) {
   const auto& s = a.attrs<ScanAttrs>();
+  detail::check_dim(a, s.dim);
   a.out().sizes = a.in().sizes;
   a.out().dtype = s.dtype != DType::Undefined ? s.dtype
                   : is_floating(a.in().dtype) ? a.in().dtype
@@ -49,6 +51,7 @@ TANDEM_OP(kShift) = {
     .name = "shift",
     .infer =
         [](const InferArgs& a) {
+          detail::check_dim(a, a.attrs<ShiftAttrs>().dim);
           a.out().sizes = a.in().sizes;
           a.out().dtype = a.in().dtype;
         },
@@ -87,7 +90,8 @@ TANDEM_OP(kRecurrence) = {
     .name = "recurrence",
     .infer =
         [](const InferArgs& a) {
-          TANDEM_ASSERT(a.in(0) == a.in(1), "recurrence of ", a.in(0), " and ", a.in(1));
+          TANDEM_CHECK(a.in(0) == a.in(1), "recurrence of ", a.in(0), " and ", a.in(1));
+          detail::check_dim(a, a.attrs<ScanAttrs>().dim);
           a.out().sizes = a.in(0).sizes;
           a.out().dtype = a.in(0).dtype;
         },
@@ -165,6 +169,7 @@ TANDEM_OP(kLogcumsumexp) = {
 namespace {
 
 void infer_extreme(const InferArgs& a) {
+  detail::check_dim(a, a.attrs<ScanAttrs>().dim);
   for (int i = 0; i < 2; ++i) a.out(i).sizes = a.in().sizes;
   a.out(0).dtype = a.in().dtype;
   a.out(1).dtype = kLong;

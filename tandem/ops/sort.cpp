@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/kernels/sort.h"
+#include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/reduction_detail.h"
@@ -24,16 +25,16 @@ struct RankAttrs {
   TANDEM_FIELDS(dim, keepdim, k)
 };
 
-int64_t length_along(const TensorType& t, int64_t dim) {
-  return t.sizes.empty() ? 1 : t.sizes[static_cast<size_t>(dim)];
+int64_t length_along(const InferArgs& a, int64_t dim) {
+  detail::check_dim(a, dim);
+  return a.in().sizes.empty() ? 1 : a.in().sizes[static_cast<size_t>(dim)];
 }
 
 void infer_sort(const InferArgs& a) {
   const auto& s = a.attrs<SortAttrs>();
-  if (s.k >= 0)
-    TANDEM_CHECK_INDEX(s.k <= length_along(a.in(), s.dim), a.op.name, ": selected index k = ", s.k,
-                       " is out of range for dimension ", s.dim, " with size ",
-                       length_along(a.in(), s.dim));
+  const int64_t length = length_along(a, s.dim);
+  TANDEM_CHECK_INDEX(s.k <= length, a.op.name, ": selected index k = ", s.k,
+                     " is out of range for dimension ", s.dim, " with size ", length);
   for (int i = 0; i < 2; ++i) {
     a.out(i).sizes = a.in().sizes;
     if (s.k >= 0 && !a.in().sizes.empty()) a.out(i).sizes[static_cast<size_t>(s.dim)] = s.k;
@@ -62,7 +63,7 @@ Grads sorted_vjp(const VjpArgs& a) {
 
 void infer_rank(const InferArgs& a) {
   const auto& r = a.attrs<RankAttrs>();
-  const int64_t n = length_along(a.in(), r.dim);
+  const int64_t n = length_along(a, r.dim);
   TANDEM_CHECK_INDEX(n > 0 || numel_of(a.in().sizes) == 0, a.op.name, ": Expected reduction dim ",
                      r.dim, " to have non-zero size.");
   TANDEM_CHECK_TYPE(a.in().dtype != kBool || a.op.name == std::string_view("mode"), a.op.name,
@@ -126,7 +127,7 @@ TANDEM_OP(kKthvalue) = {
     .infer =
         [](const InferArgs& a) {
           const auto& r = a.attrs<RankAttrs>();
-          const int64_t n = length_along(a.in(), r.dim);
+          const int64_t n = length_along(a, r.dim);
           TANDEM_CHECK_INDEX(r.k >= 0 && (r.k < n || numel_of(a.in().sizes) == 0),
                              "kthvalue: selected number k = ", r.k + 1,
                              " is out of range for dimension ", r.dim, " with size ", n);

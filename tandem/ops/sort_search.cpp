@@ -83,7 +83,10 @@ TANDEM_OP(kHistc) = {
     .name = "histc",
     .infer =
         [](const InferArgs& a) {
-          a.out().sizes = {a.attrs<HistogramAttrs>().bins};
+          const auto& h = a.attrs<HistogramAttrs>();
+          TANDEM_CHECK(h.bins > 0 && h.low < h.high && std::isfinite(h.high - h.low),
+                       "histc: ", h.bins, " bins from ", h.low, " to ", h.high);
+          a.out().sizes = {h.bins};
           a.out().dtype = a.in().dtype;
         },
     .kernel =
@@ -100,6 +103,11 @@ TANDEM_OP(kBincount) = {
     .name = "bincount",
     .infer =
         [](const InferArgs& a) {
+          TANDEM_CHECK(a.n_inputs <= 2, "bincount: takes values and weights, ", a.n_inputs,
+                       " inputs given");
+          TANDEM_CHECK_SHAPE(
+              a.in(0).dim() == 1 && (a.n_inputs == 1 || a.in(1).sizes == a.in(0).sizes),
+              "bincount: values and weights are rows of equal length");
           a.out().sizes = {a.attrs<BincountAttrs>().bins};
           a.out().dtype = a.n_inputs == 1 ? kLong : a.in(1).dtype == kFloat ? kFloat : kDouble;
         },

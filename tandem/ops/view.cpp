@@ -134,7 +134,17 @@ TANDEM_OP(kPermute) = {
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
-          for (int64_t d : a.attrs<PermuteAttrs>().dims) a.out().sizes.push_back(a.in().sizes[d]);
+          const Dims& dims = a.attrs<PermuteAttrs>().dims;
+          uint64_t seen = 0;
+          for (int64_t d : dims) {
+            const bool fits = d >= 0 && d < a.in().dim() && (d >= 64 || !(seen >> d & 1));
+            TANDEM_CHECK_INDEX(fits, "permute: ", dims, " is not an order of the dimensions of ",
+                               a.in());
+            seen |= d < 64 ? uint64_t{1} << d : 0;
+            a.out().sizes.push_back(a.in().sizes[d]);
+          }
+          TANDEM_CHECK_INDEX(dims.size() == a.in().sizes.size(), "permute: ", dims,
+                             " is not an order of the dimensions of ", a.in());
         },
     .view =
         [](const ViewArgs& a) {
@@ -161,7 +171,15 @@ TANDEM_OP(kExpand) = {
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
-          a.out().sizes = a.attrs<ExpandAttrs>().sizes;
+          const Dims &in = a.in().sizes, &wanted = a.attrs<ExpandAttrs>().sizes;
+          bool fits = wanted.size() >= in.size();
+          for (size_t d = 0; fits && d < wanted.size(); ++d) {
+            const size_t extra = wanted.size() - in.size();
+            fits =
+                wanted[d] >= 0 && (d < extra || in[d - extra] == wanted[d] || in[d - extra] == 1);
+          }
+          TANDEM_CHECK_SHAPE(fits, "expand: ", a.in(), " cannot be repeated to ", wanted);
+          a.out().sizes = wanted;
         },
     .view =
         [](const ViewArgs& a) {
@@ -181,13 +199,25 @@ TANDEM_OP(kExpand) = {
     .inputs = 1,
 };
 
+namespace {
+bool inside(const SliceAttrs& s, int64_t size) {
+  if (s.length < 0 || s.step < 1) return false;
+  if (s.length == 0) return true;
+  return s.start >= 0 && s.start < size && s.length - 1 <= (size - 1 - s.start) / s.step;
+}
+}  // namespace
+
 TANDEM_OP(kSlice) = {
     .name = "slice",
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
           a.out().sizes = a.in().sizes;
-          a.out().sizes[a.attrs<SliceAttrs>().dim] = a.attrs<SliceAttrs>().length;
+          const auto& s = a.attrs<SliceAttrs>();
+          TANDEM_CHECK_INDEX(s.dim >= 0 && s.dim < a.in().dim() && inside(s, a.in().sizes[s.dim]),
+                             "slice: ", s.length, " elements from ", s.start, " in steps of ",
+                             s.step, " along dimension ", s.dim, " of ", a.in());
+          a.out().sizes[s.dim] = s.length;
         },
     .view =
         [](const ViewArgs& a) {
@@ -208,7 +238,11 @@ TANDEM_OP(kSelect) = {
         [](const InferArgs& a) {
           same_dtype(a);
           a.out().sizes = a.in().sizes;
-          a.out().sizes.erase(a.out().sizes.begin() + a.attrs<SelectAttrs>().dim);
+          const auto& s = a.attrs<SelectAttrs>();
+          TANDEM_CHECK_INDEX(
+              s.dim >= 0 && s.dim < a.in().dim() && s.index >= 0 && s.index < a.in().sizes[s.dim],
+              "select: index ", s.index, " along dimension ", s.dim, " of ", a.in());
+          a.out().sizes.erase(a.out().sizes.begin() + s.dim);
         },
     .view =
         [](const ViewArgs& a) {

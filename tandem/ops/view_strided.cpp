@@ -156,6 +156,19 @@ void unfold_backward_kernel(const KernelArgs& a) {
   }
 }
 
+// The shape of the windows of a tensor.
+Dims unfolded(const InferArgs& a, const Dims& sizes, int64_t dim, int64_t size, int64_t step) {
+  const auto ndim = static_cast<int64_t>(sizes.size());
+  TANDEM_CHECK_INDEX(dim >= 0 && dim < std::max<int64_t>(ndim, 1) && step > 0 && size >= 0 &&
+                         size <= (ndim ? sizes[static_cast<size_t>(dim)] : 1),
+                     a.op.name, ": windows of ", size, " in steps of ", step, " along dimension ",
+                     dim, " of ", sizes);
+  Dims out = sizes;
+  if (ndim) out[static_cast<size_t>(dim)] = (sizes[static_cast<size_t>(dim)] - size) / step + 1;
+  out.push_back(size);
+  return out;
+}
+
 struct DiagonalAttrs {
   int64_t offset, dim1, dim2;
   TANDEM_FIELDS(offset, dim1, dim2)
@@ -173,7 +186,10 @@ TANDEM_OP(kAsStrided) = {
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
-          a.out().sizes = a.attrs<AsStridedAttrs>().sizes;
+          const auto& s = a.attrs<AsStridedAttrs>();
+          TANDEM_CHECK_SHAPE(s.sizes.size() == s.strides.size(), "as_strided: sizes ", s.sizes,
+                             " and strides ", s.strides, " of different length");
+          a.out().sizes = s.sizes;
         },
     .view =
         [](const ViewArgs& a) {
@@ -197,7 +213,21 @@ TANDEM_OP(kStridedSum) = {
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
-          a.out().sizes = {a.attrs<StridedSumAttrs>().length};
+          const auto& s = a.attrs<StridedSumAttrs>();
+          int64_t end = s.offset;
+          bool fits = s.sizes == a.in().sizes && s.strides.size() == s.sizes.size() &&
+                      s.offset >= 0 && s.offset <= s.length;
+          for (size_t d = 0; fits && d < s.sizes.size(); ++d) {
+            int64_t step;
+            fits = s.strides[d] >= 0 &&
+                   !__builtin_mul_overflow(s.strides[d], std::max<int64_t>(s.sizes[d] - 1, 0),
+                                           &step) &&
+                   !__builtin_add_overflow(end, step, &end);
+          }
+          TANDEM_CHECK_SHAPE(fits && (end < s.length || numel_of(s.sizes) == 0),
+                             "strided_sum: strides ", s.strides, " and offset ", s.offset, " of ",
+                             a.in(), " lead outside of ", s.length, " elements");
+          a.out().sizes = {s.length};
         },
     .kernel =
         [](const KernelArgs& a) {
@@ -233,10 +263,7 @@ TANDEM_OP(kUnfold) = {
         [](const InferArgs& a) {
           same_dtype(a);
           const auto& u = a.attrs<UnfoldAttrs>();
-          a.out().sizes = a.in().sizes;
-          if (!a.in().sizes.empty())
-            a.out().sizes[u.dim] = (a.in().sizes[u.dim] - u.size) / u.step + 1;
-          a.out().sizes.push_back(u.size);
+          a.out().sizes = unfolded(a, a.in().sizes, u.dim, u.size, u.step);
         },
     .view =
         [](const ViewArgs& a) {
@@ -265,7 +292,10 @@ TANDEM_OP(kUnfoldBackward) = {
     .infer =
         [](const InferArgs& a) {
           same_dtype(a);
-          a.out().sizes = a.attrs<UnfoldBackwardAttrs>().sizes;
+          const auto& u = a.attrs<UnfoldBackwardAttrs>();
+          TANDEM_CHECK_SHAPE(unfolded(a, u.sizes, u.dim, u.size, u.step) == a.in().sizes,
+                             "unfold_backward: ", a.in(), " are not the windows of ", u.sizes);
+          a.out().sizes = u.sizes;
         },
     .kernel = unfold_backward_kernel,
     .vjp = [](const VjpArgs& a) -> Grads {
@@ -293,6 +323,9 @@ TANDEM_OP(kDiagonal) = {
         [](const InferArgs& a) {
           same_dtype(a);
           const auto& g = a.attrs<DiagonalAttrs>();
+          TANDEM_CHECK_INDEX(g.dim1 >= 0 && g.dim1 < a.in().dim() && g.dim2 >= 0 &&
+                                 g.dim2 < a.in().dim() && g.dim1 != g.dim2,
+                             "diagonal: of dimensions ", g.dim1, " and ", g.dim2, " of ", a.in());
           const int64_t rows = a.in().sizes[g.dim1], cols = a.in().sizes[g.dim2];
           const int64_t n =
               g.offset >= 0 ? std::min(rows, cols - g.offset) : std::min(rows + g.offset, cols);
@@ -327,6 +360,7 @@ TANDEM_OP(kViewDtype) = {
     .infer =
         [](const InferArgs& a) {
           a.out().dtype = a.attrs<ViewDtypeAttrs>().dtype;
+          TANDEM_CHECK_TYPE(size_of(a.out().dtype) > 0, "view(dtype): no dtype given");
           a.out().sizes = a.in().sizes;
           const auto from = static_cast<int64_t>(size_of(a.in().dtype));
           const auto to = static_cast<int64_t>(size_of(a.out().dtype));
