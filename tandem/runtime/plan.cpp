@@ -336,7 +336,9 @@ void Planner::separate_product(int32_t step) {
 
 /// How many rows of its product a group takes at a time; 0: all.
 int64_t Planner::panel_of(const FusedGroup& group, DType dtype) {
-  constexpr int64_t kPanelBytes = 256 << 10;  // stays in the second cache
+  // A part should stay in the second cache, but it should also have so many rows that what a
+  // product does to its second factor beforehand does not show.
+  constexpr int64_t kPanelBytes = 256 << 10, kLargest = 1 << 20, kRows = 192;
   const int64_t bytes = numel_of(group.product.sizes) * static_cast<int64_t>(size_of(dtype));
   if (group.product.row_dim < 0 || bytes < 2 * kPanelBytes) return 0;
   const int64_t rows = group.product.sizes[0];
@@ -349,7 +351,10 @@ int64_t Planner::panel_of(const FusedGroup& group, DType dtype) {
   if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(group.product.sizes))
     return 0;
   if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return 0;
-  return std::clamp<int64_t>(kPanelBytes / (bytes / rows), 1, rows);
+  const int64_t row = bytes / rows, wanted = std::max(kRows, kPanelBytes / row);
+  if (rows < 2 * wanted || wanted * row > kLargest) return 0;
+  const int64_t parts = rows / wanted / 2 * 2;  // an even number of about the same size
+  return (rows + parts - 1) / parts;
 }
 
 Plan make_plan(const Graph& g, const PlanOptions& options) { return Planner(g, options).make(); }
