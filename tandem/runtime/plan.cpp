@@ -28,8 +28,7 @@ Plan Planner::make() {
   for (const uint32_t input : plan_.written) delay_writer(input);
   find_branches();
   find_lifetimes();
-  const size_t n_results = options_.dense_results ? g_.outputs.size() : g_.n_results;
-  for (size_t k = 0; k < n_results; ++k) place_result(k);
+  for (size_t k = 0; k < g_.n_results; ++k) place_result(k);
   for (const uint32_t input : plan_.written) place_write(input);
   for (size_t s = 0; s < steps_.size(); ++s) reuse_dying(static_cast<int32_t>(s));
   place_arena();
