@@ -198,7 +198,24 @@ Tensor bmm_form(const Tensor& x, const Tensor& y, bool tx, bool ty) {
   return apply(kBmm, {x, y}, MatmulAttrs{tx, ty});
 }
 
-Tensor mm(const Tensor& x, const Tensor& y) { return apply(kMm, {x, y}, MatmulAttrs{}); }
+namespace {
+
+// True iff the gradient by x would be read transposed: x is the transpose of a matrix in row-major
+// order, as in x.mm(weight.t()). Taking it transposed again gives the gradient in the order of that
+// matrix, and what updates it by the gradient walks both side by side.
+bool better_transposed(const Tensor& x) {
+  return x.dim() == 2 && x.stride(0) == 1 && x.stride(1) == x.size(0) && x.size(0) > 1 &&
+         x.size(1) > 1 && GradMode::is_enabled() && x.requires_grad();
+}
+
+}  // namespace
+
+Tensor mm(const Tensor& x, const Tensor& y) {
+  if (!x.defined() || !y.defined()) return apply(kMm, {x, y}, MatmulAttrs{});
+  const bool tx = better_transposed(x), ty = better_transposed(y);
+  if (!tx && !ty) return apply(kMm, {x, y}, MatmulAttrs{});
+  return mm_form(tx ? x.t() : x, ty ? y.t() : y, tx, ty);
+}
 
 Tensor bmm(const Tensor& x, const Tensor& y) {
   if (x.dim() == 3 && y.dim() == 3)
