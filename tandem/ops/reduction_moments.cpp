@@ -196,6 +196,17 @@ TANDEM_OP(kNorm) = {
     .inputs = 1,
 };
 
+namespace {
+
+// The type in which the kernels compute a result of that dtype.
+Tensor computed_as(const Tensor& x, DType result) {
+  return x.to(result == kDouble || (!is_floating(result) && default_real_dtype() == kDouble)
+                  ? kDouble
+                  : kFloat);
+}
+
+}  // namespace
+
 TANDEM_OP(kLogsumexp) = {
     .name = "logsumexp",
     .infer =
@@ -219,6 +230,15 @@ TANDEM_OP(kLogsumexp) = {
     },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .decompose =
+        [](const DecomposeArgs& a) {
+          const auto& r = a.attrs<VarAttrs>();
+          const Tensor x = computed_as(a.in(), a.in().dtype());
+          const Tensor top = x.amax(r.dims, true), m = where(top.isinf(), 0, top);
+          const Tensor kept = (x - m).exp().sum(r.dims, true).log() + m;
+          a.outputs[0] = kept.reshape(reduced_sizes(x.sizes(), r.dims, r.keepdim))
+                             .to(is_floating(a.in().dtype()) ? a.in().dtype() : x.dtype());
+        },
     .inputs = 1,
 };
 
@@ -231,6 +251,16 @@ void infer_softmax(const InferArgs& a) {
   a.out().dtype = s.dtype == DType::Undefined ? a.in().dtype : s.dtype;
   TANDEM_CHECK_TYPE(is_floating(a.out().dtype), a.op.name, ": not implemented for '", a.out().dtype,
                     "': give a floating point dtype");
+}
+
+DType softmax_dtype(const DecomposeArgs& a) {
+  const DType wanted = a.attrs<SoftmaxAttrs>().dtype;
+  return wanted == DType::Undefined ? a.in().dtype() : wanted;
+}
+// The input minus its greatest element along the dimension.
+Tensor below_top(const DecomposeArgs& a) {
+  const Tensor x = computed_as(a.in(), softmax_dtype(a));
+  return x - x.amax({a.attrs<SoftmaxAttrs>().dim}, true);
 }
 
 template <bool logarithm>
@@ -252,6 +282,12 @@ TANDEM_OP(kSoftmax) = {
     },
     .attrs = attrs_of<SoftmaxAttrs>,
     .batch = batch_dim<SoftmaxAttrs>,
+    .decompose =
+        [](const DecomposeArgs& a) {
+          const int64_t dim = a.attrs<SoftmaxAttrs>().dim;
+          const Tensor e = below_top(a).exp();
+          a.outputs[0] = (e / e.sum(dim, true)).to(softmax_dtype(a));
+        },
     .inputs = 1,
 };
 TANDEM_OP(kLogSoftmax) = {
@@ -265,6 +301,12 @@ TANDEM_OP(kLogSoftmax) = {
     },
     .attrs = attrs_of<SoftmaxAttrs>,
     .batch = batch_dim<SoftmaxAttrs>,
+    .decompose =
+        [](const DecomposeArgs& a) {
+          const int64_t dim = a.attrs<SoftmaxAttrs>().dim;
+          const Tensor y = below_top(a);
+          a.outputs[0] = (y - y.exp().sum(dim, true).log()).to(softmax_dtype(a));
+        },
     .inputs = 1,
 };
 
