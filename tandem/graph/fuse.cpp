@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/recorder.h"
 #include "tandem/graph/fuse_expand.h"
 #include "tandem/graph/fuse_lower.h"
 #include "tandem/ops/creation_op.h"
@@ -98,6 +99,7 @@ class Rebuild {
       const Lowered& l = lowered_[static_cast<size_t>(group_of(i))];
       SmallVector<Edge, 8> inputs;
       for (const Edge& e : l.inputs) inputs.push_back(moved(e));
+      for (const Tensor& t : l.numbers) inputs.push_back(number(t));
       append(out_, kFused, inputs, FusedAttrs{l.group}, static_cast<int>(l.outputs.size()));
       fused_[static_cast<size_t>(group_of(i))] = out_.nodes.back();
       return;
@@ -111,6 +113,16 @@ class Rebuild {
     }
     made_[i] = rewired(g_.nodes[i]);
     out_.nodes.push_back(made_[i]);
+  }
+
+  // A constant of the new graph; equal ones are one.
+  Edge number(const Tensor& t) {
+    const ConstantAttrs attrs{TensorValue{t}};
+    for (const NodePtr& n : numbers_)
+      if (n->attrs().as<ConstantAttrs>().value == attrs.value) return {n, 0};
+    append(out_, kConstantOp, {}, attrs);
+    numbers_.push_back(out_.nodes.back());
+    return {numbers_.back(), 0};
   }
 
   // The node itself if it reads what it read before, else a copy.
@@ -142,6 +154,7 @@ class Rebuild {
   std::vector<std::vector<int>> needed_;  // by group: members
   std::vector<bool> is_result_;
   std::vector<Lowered> lowered_;
+  std::vector<NodePtr> numbers_;
   std::vector<NodePtr> fused_;  // by group
   std::vector<NodePtr> made_;   // by node
 };
@@ -190,6 +203,8 @@ bool keep_whole(const Expanded& e, const Found& f, std::vector<bool>& keep) {
 
 Graph fuse(Graph g) {
   using namespace fusing;
+  // Passes run whenever values are needed, also while ops are recorded.
+  const RecorderScope eager(nullptr);
   if (has_composites(g)) {
     std::vector<bool> keep(g.nodes.size(), false);
     // Each round leaves at least one more composite whole.

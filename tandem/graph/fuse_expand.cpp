@@ -49,6 +49,15 @@ class Composite final : public Recorder {
   }
 };
 
+// Composites may reduce over dimensions that kernels of nothing never look at.
+bool is_empty(const Node& n) {
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    const Edge& e = n.inputs()[k];
+    if (numel_of(e.node->outputs()[e.index].sizes) == 0) return true;
+  }
+  return false;
+}
+
 class Expander {
  public:
   Expander(const Graph& g, const std::vector<bool>& keep) : g_(g), keep_(keep) {}
@@ -60,7 +69,7 @@ class Expander {
       SmallVector<Edge, 4> inputs;
       for (uint32_t k = 0; k < n->n_inputs; ++k) inputs.push_back(moved(n->inputs()[k]));
       const int number = static_cast<int>(n->walk_slot);
-      if (n->op->decompose && !keep_[n->walk_slot]) {
+      if (n->op->decompose && !keep_[n->walk_slot] && !is_empty(*n)) {
         const Graph parts = Composite::of(*n);
         if (!parts.nodes.empty()) {
           splice(parts, inputs, number);

@@ -1,10 +1,13 @@
 #include "tandem/graph/fuse_lower.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <unordered_map>
 
 #include "tandem/kernels/scalar_expr.h"
 #include "tandem/ops/copy_op.h"
+#include "tandem/ops/creation.h"
 #include "tandem/ops/creation_op.h"
 #include "tandem/ops/gather_op.h"
 #include "tandem/ops/map_op.h"
@@ -121,6 +124,7 @@ class Lowering {
       copy_to_body(static_cast<size_t>(m));
       values_[m] = compute(static_cast<size_t>(m));
     }
+    place_numbers();
     LoopNest& nest = fused_->nest;
     nest.n_inputs = static_cast<int>(nest.operands.size());
     Graph& body = fused_->body;
@@ -138,10 +142,12 @@ class Lowering {
     body.n_results = body.outputs.size();
     collapse();
     classify_operands();
-    return {fused_, std::move(inputs_), needed};
+    return {fused_, std::move(inputs_), std::move(numbers_), needed};
   }
 
  private:
+  static constexpr int kFirstNumber = -2;  // sources of numbers go down from here
+
   const Node& node(int m) const { return *g_.nodes[static_cast<size_t>(m)]; }
   Level level(int m) const { return grouping_.levels[static_cast<size_t>(m)]; }
   bool inside(const Node& n) const { return grouping_.group_of[n.walk_slot] == number_; }
@@ -188,11 +194,16 @@ class Lowering {
       if (inputs_[k].node == e.node && inputs_[k].index == e.index) return static_cast<int>(k);
     const int position = static_cast<int>(inputs_.size());
     inputs_.push_back(e);
-    NodePtr in = Node::make(kInputOp, 0, 1, 0, InputAttrs{position, "", type_of(e)});
-    in->outputs()[0] = type_of(e);
-    fused_->body.nodes.push_back(in);
-    fused_->body.inputs.push_back(std::move(in));
+    add_body_input(type_of(e));
     return position;
+  }
+  void add_body_input(const TensorType& type) {
+    Graph& body = fused_->body;
+    const auto position = static_cast<int64_t>(body.inputs.size());
+    NodePtr in = Node::make(kInputOp, 0, 1, 0, InputAttrs{position, "", type});
+    in->outputs()[0] = type;
+    body.nodes.push_back(in);
+    body.inputs.push_back(std::move(in));
   }
 
   // The product's memory is that of a result; the body has the product as a node.
@@ -252,6 +263,35 @@ class Lowering {
     return result;
   }
 
+  // Numbers that are part of what a kernel computes. Others, such as one over the number of
+  // samples, are arguments, so that one kernel serves them all.
+  static bool is_usual(double number) {
+    return number == 0 || std::abs(number) == 1 || std::abs(number) == 2 || std::isinf(number) ||
+           std::isnan(number);
+  }
+  int number_operand(double number, DType dtype) {
+    const Tensor value = full({}, number, dtype);
+    int at = 0;
+    for (const Tensor& t : numbers_) {
+      if (t.dtype() == dtype && std::memcmp(t.data_ptr(), value.data_ptr(), size_of(dtype)) == 0)
+        break;
+      ++at;
+    }
+    if (at == static_cast<int>(numbers_.size())) numbers_.push_back(value);
+    // The inputs before it are not all known yet.
+    const int source = kFirstNumber - at;
+    for (size_t k = 0; k < fused_->source.size(); ++k)
+      if (fused_->source[k] == source) return static_cast<int>(k);
+    return add_operand(dtype, source, 0, Dims(walk_.steps.size(), 0));
+  }
+  // Gives numbers their places behind the other inputs. The body has its own.
+  void place_numbers() {
+    for (int& source : fused_->source)
+      if (source <= kFirstNumber)
+        source = static_cast<int>(inputs_.size()) + (kFirstNumber - source);
+    for (const Tensor& t : numbers_) add_body_input(t.impl()->type);
+  }
+
   int operand(const Use& u, const Dims& space, Level at) {
     const bool product = static_cast<int>(u.base.node->walk_slot) == group_.product;
     const int source = product ? -1 : input(u.base);
@@ -260,9 +300,12 @@ class Lowering {
       if (fused_->source[k] == source && fused_->offsets[k] == u.offset &&
           fused_->strides[k] == strides)
         return static_cast<int>(k);
-    fused_->nest.operands.push_back({type_of(u.base).dtype, Along::strided});
+    return add_operand(type_of(u.base).dtype, source, u.offset, std::move(strides));
+  }
+  int add_operand(DType dtype, int source, int64_t offset, Dims strides) {
+    fused_->nest.operands.push_back({dtype, Along::strided});
     fused_->source.push_back(source);
-    fused_->offsets.push_back(u.offset);
+    fused_->offsets.push_back(offset);
     fused_->strides.push_back(std::move(strides));
     return static_cast<int>(fused_->strides.size()) - 1;
   }
@@ -273,7 +316,11 @@ class Lowering {
   int16_t read(size_t m, size_t k, LaneType type) {
     const Info& info = analysis_.infos[m];
     const Use& u = info.uses[k];
-    if (u.constant) return program_.constant(analysis_.infos[u.base.node->walk_slot].number, type);
+    if (u.constant) {
+      const double number = analysis_.infos[u.base.node->walk_slot].number;
+      if (is_usual(number)) return program_.constant(number, type);
+      return program_.load(number_operand(number, type_of(u.base).dtype), type);
+    }
     if (inside(*u.base.node))
       return program_.as(values_.at(static_cast<int>(u.base.node->walk_slot)), type);
     const Level at = info.by_row() ? Level::element : level(static_cast<int>(m));
@@ -426,6 +473,7 @@ class Lowering {
   std::shared_ptr<FusedGroup> fused_;
   Program program_;
   std::vector<Edge> inputs_;
+  std::vector<Tensor> numbers_;
   std::unordered_map<const Node*, NodePtr> in_body_;
   std::unordered_map<int, int16_t> values_;  // by member: the instruction of its result
 };

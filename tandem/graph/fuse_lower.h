@@ -9,6 +9,8 @@ namespace tandem::fusing {
 struct Lowered {
   std::shared_ptr<FusedGroup> group;
   std::vector<Edge> inputs;  // values of the graph, in the order of the body's inputs
+  std::vector<Tensor>
+      numbers;               // the body's other inputs: single values that kernels are not made for
   std::vector<int> outputs;  // members whose results are needed outside, in the order of the body's
 };
 

@@ -9,7 +9,9 @@
 #include "tandem/core/apply.h"
 #include "tandem/core/fused.h"
 #include "tandem/graph/fuse.h"
+#include "tandem/jit/kernel_cache.h"
 #include "tandem/tandem.h"
+#include "tests/graph/nest_interpreter.h"
 
 namespace tandem::test {
 
@@ -48,6 +50,79 @@ inline void run_body(const FusedGroup& group, const std::vector<Tensor>& inputs,
   const FusedAttrs attrs{std::shared_ptr<const FusedGroup>(&group, [](auto*) {})};
   kFused.kernel({kFused, in.data(), static_cast<int>(in.size()), out.data(),
                  static_cast<int>(out.size()), attrs});
+}
+
+/// The group's product, computed into the memory of a result.
+inline void run_product(const FusedGroup& group, const Array* inputs, Array out) {
+  const FusedGroup::Product& p = group.product;
+  std::vector<Array> factors;
+  const auto seen_as = [](Array a, const Dims& sizes, const Dims& strides) {
+    a.sizes = sizes.data();
+    a.strides = strides.data();
+    a.ndim = static_cast<int32_t>(sizes.size());
+    a.numel = numel_of(sizes);
+    a.contiguous = is_contiguous(sizes, strides);
+    return a;
+  };
+  for (const auto& f : p.factors) {
+    Array a = seen_as(inputs[f.input], f.sizes, f.strides);
+    a.data = a.ptr<char>() + f.offset * static_cast<int64_t>(size_of(a.dtype));
+    factors.push_back(a);
+  }
+  const Dims strides = contiguous_strides(p.sizes);
+  out = seen_as(out, p.sizes, strides);
+  p.op->kernel({*p.op, factors.data(), static_cast<int>(factors.size()), &out, 1, p.attrs.ref()});
+}
+
+/// Calls run(call) with the arguments of the group's kernel, after what comes before it.
+template <class F>
+void call_kernel(const FusedGroup& group, const std::vector<Tensor>& inputs,
+                 std::vector<Tensor>& outputs, void* scratch, const F& run) {
+  std::vector<Array> in;
+  for (const Tensor& t : inputs) in.push_back(t.impl()->array());
+  check_indices(group, in.data());
+  Tensor product;
+  if (group.product.op) {
+    product = outputs[static_cast<size_t>(group.product.output)];
+    run_product(group, in.data(), product.impl()->array());
+  }
+  std::vector<void*> data;
+  std::vector<int64_t> strides;
+  for (size_t k = 0; k < group.nest.operands.size(); ++k) {
+    const Tensor& t = k >= group.source.size() ? outputs[k - group.source.size()]
+                      : group.source[k] < 0    ? product
+                                               : inputs[static_cast<size_t>(group.source[k])];
+    data.push_back(static_cast<char*>(t.data_ptr()) +
+                   group.offsets[k] * static_cast<int64_t>(size_of(t.dtype())));
+    strides.insert(strides.end(), group.strides[k].begin(), group.strides[k].end());
+  }
+  run(LoopCall{data.data(), group.extents.data(), strides.data(), scratch});
+}
+
+/// The nest, instruction by instruction.
+inline void run_nest(const FusedGroup& group, const std::vector<Tensor>& inputs,
+                     std::vector<Tensor>& outputs) {
+  call_kernel(group, inputs, outputs, nullptr,
+              [&](const LoopCall& call) { NestInterpreter(group.nest, call).run(); });
+}
+
+/// The nest as machine code, in two parts as two threads would run it; where there is no code
+/// generator, the body.
+inline void run_kernel(const FusedGroup& group, const std::vector<Tensor>& inputs,
+                       std::vector<Tensor>& outputs) {
+  const auto kernel = jit::request(group.nest);
+  jit::wait_idle();
+  const LoopFunction function = kernel->function.load();
+  if (!function) return run_body(group, inputs, outputs);
+  const size_t bytes = kernel->scratch_bytes(group.columns());
+  std::vector<char> scratch(bytes + 64);
+  void* start = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+  const bool elements = group.nest.outer_dims == 0 && !group.nest.by_rows();
+  const int64_t n = elements ? group.columns() : group.rows(), half = n / 2;
+  call_kernel(group, inputs, outputs, start, [&](const LoopCall& call) {
+    if (half > 0) function(&call, 0, half);
+    function(&call, half, n);
+  });
 }
 
 /// Runs a fused graph whose captured tensors are in g.captured.

@@ -15,11 +15,16 @@ Graph fused(F fn, const std::vector<Tensor>& x) {
   const Graph g = trace(fn, x);
   const std::vector<Tensor> wanted = g.run(x);
   Graph f = fuse(g.clone());
-  const std::vector<Tensor> body = run_steps(f, x), applied = f.run(x);
+  const std::vector<Tensor> body = run_steps(f, x), nest = run_steps(f, x, run_nest),
+                            kernel = run_steps(f, x, run_kernel), applied = f.run(x);
   EXPECT_EQ(body.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_TRUE(same_bits(body[i], wanted[i])) << "result " << i << " of\n" << f;
-    EXPECT_TRUE(same_bits(applied[i], wanted[i])) << "result " << i << " of\n" << f;
+    EXPECT_TRUE(same_bits(body[i], wanted[i])) << "result " << i << " by the body of\n" << f;
+    EXPECT_TRUE(same_bits(nest[i], wanted[i])) << "result " << i << " by nests of\n"
+                                               << f << nest[i] << wanted[i];
+    EXPECT_TRUE(same_bits(kernel[i], wanted[i])) << "result " << i << " by machine code of\n"
+                                                 << f << kernel[i] << wanted[i];
+    EXPECT_TRUE(same_bits(applied[i], wanted[i])) << "result " << i << " by ops of\n" << f;
   }
   return f;
 }
@@ -285,6 +290,15 @@ TEST(Fuse, KernelsCarryOnFromProducts) {
                         {x, w, randn({5, 9})}))
                 .size(),
             2u);
+  // The update of a weight by its gradient.
+  Tensor weight = randn({5, 7});
+  const Graph update =
+      trace([&](Tensor x, Tensor r) { return weight.sub_(r.t().mm(x) * 0.1).sum(); }, {x, r});
+  EXPECT_EQ(steps(fuse(update)).size(), 1u);
+  // The same elements in another shape than the product has.
+  EXPECT_EQ(
+      steps(fused([](Tensor x, Tensor w) { return x.mm(w.t()).flatten().relu(); }, {x, w})).size(),
+      1u);
   // Of two products one.
   EXPECT_EQ(steps(fused([](Tensor x, Tensor w) { return (x.mm(w.t()) + x.mm(w.t() * 2)).tanh(); },
                         {x, w}))
@@ -297,6 +311,26 @@ TEST(Fuse, NumbersAreConstants) {
       fused([](Tensor x) { return x.sin() + ones_like(x) * zeros({1}); }, {randn({3, 4})});
   ASSERT_EQ(steps(f).size(), 1u);
   EXPECT_EQ(groups(f)[0]->nest.n_inputs, 1);
+}
+
+TEST(Fuse, OneKernelForEverySize) {
+  // One over the number of samples is an argument, not a part of the kernel.
+  const auto loss = [](const std::vector<Tensor>& a) { return losses_of(a[0], a[1]).mean(); };
+  const auto nests = [&](int64_t samples) {
+    const Graph f = fused(gradient_of(loss),
+                          {randn({samples, 17}), randint(0, 17, {samples}, kLong), ones({})});
+    std::vector<LoopNest> found;
+    for (const FusedGroup* g : groups(f)) found.push_back(g->nest);
+    return found;
+  };
+  const std::vector<LoopNest> a = nests(6), b = nests(9);
+  EXPECT_FALSE(a.empty());
+  EXPECT_TRUE(a == b);
+  const auto scaled = [](Tensor x) {
+    return x.exp() + full({1}, 1.0 / static_cast<double>(x.size(0)));
+  };
+  const Graph f = fused(scaled, {randn({6, 3})}), g = fused(scaled, {randn({7, 3})});
+  EXPECT_TRUE(groups(f).at(0)->nest == groups(g).at(0)->nest);
 }
 
 TEST(Fuse, TypesAsInEager) {
