@@ -8,14 +8,15 @@ namespace tandem::jit {
 namespace {
 
 // Lanes of a step. A long formula is a long chain of instructions that wait for each other; two
-// registers side by side keep the processor busy where a second iteration is too far away for it.
+// registers side by side keep the processor busy where a second iteration is too far away for it, and
+// four where the formula is longer still.
 int lanes_of(const LoopNest& nest, const Schedule& schedule, const Machine& machine,
              int long_body) {
   int cost = 0;
   for (const Schedule::Pass& pass : schedule.passes) cost = std::max(cost, pass.cost);
   if (cost <= long_body) return machine.lanes;
   // No more lanes than a reduction has strands.
-  int most = 2 * machine.lanes;
+  int most = (cost > 2 * long_body ? 4 : 2) * machine.lanes;
   for (const ScalarInstr& i : nest.program)
     if (i.op == ScalarOp::reduce) most = std::min(most, 128 / bytes_of(i.type));
   return most;
