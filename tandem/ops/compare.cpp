@@ -23,9 +23,11 @@ void infer_shift(const InferArgs& a) {
                     "_cpu\" not implemented for 'Bool'");
 }
 
-// A fresh bool tensor is contiguous, and true is never stored as 0.
-bool all_true(const Tensor& t) {
-  return t.numel() == 0 || !std::memchr(t.data_ptr(), 0, static_cast<size_t>(t.numel()));
+// A fresh bool tensor is contiguous, and true is never stored as 0. `call` is who looks.
+bool all_true(const char* call, const Tensor& t) {
+  if (t.numel() == 0) return true;
+  t.impl()->need_values(call);
+  return !std::memchr(t.data_ptr(), 0, static_cast<size_t>(t.numel()));
 }
 
 }  // namespace
@@ -319,7 +321,7 @@ Tensor Tensor::isclose(const Tensor& o, double rtol, double atol, bool equal_nan
   return tandem::isclose(*this, o, rtol, atol, equal_nan);
 }
 bool allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
-  return all_true(isclose(x, y, rtol, atol, equal_nan));
+  return all_true("allclose", isclose(x, y, rtol, atol, equal_nan));
 }
 bool Tensor::allclose(const Tensor& o, double rtol, double atol, bool equal_nan) const {
   return tandem::allclose(*this, o, rtol, atol, equal_nan);
@@ -328,7 +330,7 @@ bool Tensor::allclose(const Tensor& o, double rtol, double atol, bool equal_nan)
 bool equal(const Tensor& x, const Tensor& y) {
   TANDEM_CHECK_TYPE(x.dtype() == y.dtype(), "equal: Expected object of scalar type ", x.dtype(),
                     " but got scalar type ", y.dtype());
-  return x.sizes() == y.sizes() && all_true(x == y);
+  return x.sizes() == y.sizes() && all_true("equal", x == y);
 }
 bool Tensor::equal(const Tensor& o) const { return tandem::equal(*this, o); }
 

@@ -48,5 +48,7 @@ void add_autograd_cases(std::vector<Case>& cases);
 void add_op_cases(std::vector<Case>& cases);
 void add_index_cases(std::vector<Case>& cases);
 void add_linalg_cases(std::vector<Case>& cases);
+void add_compile_cases(std::vector<Case>& cases);
+void add_transform_cases(std::vector<Case>& cases);
 
 }  // namespace tandem::errors

@@ -24,6 +24,8 @@ const std::vector<Case>& all_cases() {
     add_op_cases(c);
     add_index_cases(c);
     add_linalg_cases(c);
+    add_compile_cases(c);
+    add_transform_cases(c);
     return c;
   }();
   return cases;
