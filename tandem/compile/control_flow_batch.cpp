@@ -1,127 +1,219 @@
-// Choices and loops for many samples at once: bodies are run by vmap, the rest is the public
-// functions.
-#include <algorithm>
-
+// Choices and loops for many samples at once.
 #include "tandem/compile/control_flow.h"
 #include "tandem/compile/control_flow_op.h"
-#include "tandem/compile/vmap.h"
+#include "tandem/ops/batch.h"
+#include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {
 
-// A graph run for all samples; every result has them along dimension 0.
-variable_list run_batched(const Graph& g, const variable_list& args, const InDims& dims,
-                          int64_t size) {
-  const bool any =
-      std::any_of(dims.begin(), dims.end(), [](const auto& d) { return d.has_value(); });
-  if (any)
-    return detail::vmap_list([&](const variable_list& in) { return g.run(in); }, args, dims, 0);
-  variable_list out = g.run(args);
-  for (Tensor& t : out) {
-    Dims sizes{size};
-    sizes.append(t.sizes().begin(), t.sizes().end());
-    t = t.expand(sizes);
+// Flags are by input or output: true where there is a value for each sample.
+using Flags = std::vector<bool>;
+
+// Which outputs differ between samples if those inputs do.
+Flags flags_after(const Graph& g, const Flags& inputs) {
+  g.number();
+  Flags by_node(g.nodes.size());
+  for (size_t i = 0; i < g.inputs.size(); ++i) by_node[g.inputs[i]->walk_slot] = inputs[i];
+  for (const NodePtr& n : g.nodes) {
+    if (n->op == &kInputOp) continue;
+    bool any = false;
+    for (uint32_t i = 0; i < n->n_inputs; ++i) any = any || by_node[n->inputs()[i].node->walk_slot];
+    by_node[n->walk_slot] = any || (n->op->random && n->op != &kRandomAdvance);
   }
-  return out;
+  Flags outputs;
+  for (const Edge& e : g.outputs) outputs.push_back(by_node[e.node->walk_slot]);
+  return outputs;
 }
 
-struct Part {
-  variable_list args;
-  InDims dims;
-  void add(const BatchArgs& a, int i) {
-    args.push_back(a.in(i));
-    dims.push_back(a.batched[i] ? std::optional<int64_t>(0) : std::nullopt);
+// Values with the samples in front where they differ.
+struct Values {
+  std::vector<Tensor> tensors;
+  Flags batched;
+
+  void add(const Tensor& t, bool one_each) {
+    tensors.push_back(t);
+    batched.push_back(one_each);
   }
-  void add_batched(const Tensor& t) {
-    args.push_back(t);
-    dims.push_back(0);
+  // Value k with the samples in front in any case.
+  Tensor repeated(size_t k, int64_t size) const {
+    if (batched[k]) return tensors[k];
+    Dims sizes{size};
+    sizes.append(tensors[k].sizes().begin(), tensors[k].sizes().end());
+    return tensors[k].expand(sizes);
   }
 };
 
-// One truth value a sample, in a shape that goes with a value of the samples.
-Tensor beside(const Tensor& truth, const Tensor& value) {
-  Dims sizes(static_cast<size_t>(value.dim()), 1);
-  sizes[0] = truth.numel();
-  return truth.reshape(sizes) != 0;
+// Runs the graph of a branch or body for all samples.
+Values run(const Graph& g, const Values& inputs, int64_t size) {
+  g.number();
+  std::vector<std::vector<Tensor>> values(g.nodes.size());
+  for (size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i]->walk_slot] = {inputs.tensors[i]};
+  const auto read = [&](const Edge& e, Values& list) {
+    const Tensor& t = values[e.node->walk_slot][e.index];
+    list.add(t, t.dim() > e.node->outputs()[e.index].dim());
+  };
+  for (const NodePtr& n : g.nodes) {
+    if (n->op == &kInputOp) continue;
+    std::vector<Tensor>& out = values[n->walk_slot];
+    if (n->op == &kConstantOp) {
+      out = {n->attrs().as<ConstantAttrs>().value.tensor};
+      continue;
+    }
+    Values in;
+    SmallVector<bool, 8> batched;
+    bool any = n->op->random;
+    for (uint32_t i = 0; i < n->n_inputs; ++i) {
+      read(n->inputs()[i], in);
+      batched.push_back(in.batched.back());
+      any |= batched.back();
+    }
+    out.resize(n->n_outputs);
+    if (any)
+      apply_batched(*n->op, in.tensors, batched.data(), size, n->attrs(), out.data());
+    else
+      apply_to(*n->op, in.tensors, n->attrs(), out.data());
+  }
+  Values results;
+  for (const Edge& e : g.outputs) read(e, results);
+  return results;
+}
+
+// The condition of each sample, so that it can choose between values of `dim` dimensions a sample.
+Tensor chooser(const Tensor& condition, int64_t size, int64_t dim) {
+  Dims sizes{size};
+  sizes.resize(static_cast<size_t>(1 + dim), 1);
+  return condition.to(kBool).reshape(sizes);
+}
+
+Values inputs_of(const BatchArgs& a, std::initializer_list<std::pair<int64_t, int64_t>> ranges) {
+  Values v;
+  for (const auto& [first, last] : ranges)
+    for (int64_t i = first; i < last; ++i)
+      v.add(a.in(static_cast<int>(i)), a.batched[static_cast<size_t>(i)]);
+  return v;
 }
 
 }  // namespace
 
+// Where the condition differs between samples both branches run, and each sample takes the results
+// of its own.
 void batch_cond(const BatchArgs& a) {
   const auto& c = a.attrs<CondAttrs>();
-  Part yes, no;
-  const int written = static_cast<int>(c.n_written), reads = static_cast<int>(c.n_yes_reads);
-  for (int i = 1; i < a.n_inputs; ++i) {
-    if (i < 1 + written + reads) yes.add(a, i);
-    if (i < 1 + written || i >= 1 + written + reads) no.add(a, i);
-  }
-  const auto branch = [&](const SubGraph& g, const Part& p) {
-    return run_batched(g.graph(), p.args, p.dims, a.size);
+  const int64_t reads = 1 + c.n_written, others = reads + c.n_yes_reads;
+  const Values yes_in = inputs_of(a, {{1, others}});
+  const Values no_in = inputs_of(a, {{1, reads}, {others, a.n_inputs}});
+  const auto branch = [&](const SubGraph& s, const Values& in) {
+    const Values v = run(s.graph(), in, a.size);
+    std::vector<Tensor> all;
+    for (size_t k = 0; k < v.tensors.size(); ++k) all.push_back(v.repeated(k, a.size));
+    return all;
   };
-  variable_list out;
+  const auto yes = [&] { return branch(c.yes, yes_in); };
+  const auto no = [&] { return branch(c.no, no_in); };
+  std::vector<Tensor> results;
   if (!a.batched[0]) {
-    out = control::cond_list(
-        a.in(), [&] { return branch(c.yes, yes); }, [&] { return branch(c.no, no); });
+    results = control::cond_list(a.in(), yes, no);
   } else {
-    // Samples go different ways: both are run, and each sample keeps its own.
-    const variable_list of_yes = branch(c.yes, yes), of_no = branch(c.no, no);
-    for (size_t k = 0; k < of_yes.size(); ++k)
-      out.push_back(where(beside(a.in(), of_yes[k]), of_yes[k], of_no[k]));
+    const std::vector<Tensor> first = yes(), second = no();
+    for (size_t k = 0; k < first.size(); ++k)
+      results.push_back(where(chooser(a.in(), a.size, first[k].dim() - 1), first[k], second[k]));
   }
-  std::copy(out.begin(), out.end(), a.outputs);
+  std::move(results.begin(), results.end(), a.outputs);
 }
 
-void batch_while(const BatchArgs& a) {
-  const auto& w = a.attrs<WhileAttrs>();
-  const int n = static_cast<int>(w.n_state), tested = static_cast<int>(w.n_condition_reads);
-  variable_list state;
-  for (int i = 0; i < n; ++i) state.push_back(a.sample(i));
-  const auto condition = [&](const variable_list& s) {
-    Part p;
-    for (int64_t i = 0; i < w.n_seen; ++i) p.add_batched(s[static_cast<size_t>(i)]);
-    for (int i = n; i < n + tested; ++i) p.add(a, i);
-    return run_batched(w.condition.graph(), p.args, p.dims, a.size)[0];
-  };
-  // The loop goes on as long as any sample does; those that have ended stay as they are.
-  const variable_list out = control::while_list(
-      [&](const variable_list& s) { return variable_list{(condition(s) != 0).any()}; },
-      [&](const variable_list& s) {
-        Part p;
-        for (const Tensor& t : s) p.add_batched(t);
-        for (int i = n + tested; i < a.n_inputs; ++i) p.add(a, i);
-        variable_list next = run_batched(w.body.graph(), p.args, p.dims, a.size);
-        const Tensor goes_on = condition(s);
-        for (size_t k = 0; k < next.size(); ++k)
-          next[k] = where(beside(goes_on, next[k]), next[k], s[k]);
-        return next;
-      },
-      state);
-  std::copy(out.begin(), out.end(), a.outputs);
-}
-
+// The carry of a sample differs from that of another as soon as something differs that it is made
+// of.
 void batch_scan(const BatchArgs& a) {
   const auto& s = a.attrs<ScanAttrs>();
-  const int n_carry = static_cast<int>(s.n_carry), n_xs = static_cast<int>(s.n_xs);
-  variable_list carry, xs;
-  for (int i = 0; i < n_carry; ++i) carry.push_back(a.sample(i));
-  // Slices are taken along dimension 0, so the samples of an x move to dimension 1.
-  for (int i = n_carry; i < n_carry + n_xs; ++i)
+  const auto n_carry = static_cast<size_t>(s.n_carry), n_xs = static_cast<size_t>(s.n_xs);
+  const Graph& g = s.body.graph();
+  Flags flags(a.batched, a.batched + a.n_inputs);
+  for (bool changed = true; changed;) {
+    changed = false;
+    const Flags after = flags_after(g, flags);
+    for (size_t k = 0; k < n_carry; ++k)
+      if (after[k] && !flags[k]) changed = flags[k] = true;
+  }
+  std::vector<Tensor> carry, xs;
+  for (size_t k = 0; k < n_carry; ++k) {
+    const int i = static_cast<int>(k);
+    carry.push_back(flags[k] ? a.sample(i) : a.in(i));
+  }
+  for (size_t k = 0; k < n_xs; ++k) {
+    const int i = static_cast<int>(n_carry + k);
     xs.push_back(a.batched[i] ? a.in(i).transpose(0, 1) : a.in(i));
-  const auto [last, ys] = control::scan_list(
-      [&](const variable_list& in) {
-        Part p;
-        for (int i = 0; i < n_carry + n_xs; ++i) {
-          p.args.push_back(in[static_cast<size_t>(i)]);
-          const bool batched = i < n_carry || a.batched[i];
-          p.dims.push_back(batched ? std::optional<int64_t>(0) : std::nullopt);
-        }
-        for (int i = n_carry + n_xs; i < a.n_inputs; ++i) p.add(a, i);
-        return run_batched(s.body.graph(), p.args, p.dims, a.size);
-      },
-      carry, xs, s.reverse);
-  std::copy(last.begin(), last.end(), a.outputs);
-  for (size_t k = 0; k < ys.size(); ++k) a.outputs[last.size() + k] = ys[k].transpose(0, 1);
+  }
+  const auto body = [&](const std::vector<Tensor>& now) {
+    Values in;
+    for (size_t i = 0; i < now.size(); ++i) in.add(now[i], flags[i]);
+    for (int i = static_cast<int>(now.size()); i < a.n_inputs; ++i) in.add(a.in(i), a.batched[i]);
+    const Values out = run(g, in, a.size);
+    std::vector<Tensor> next;
+    for (size_t k = 0; k < out.tensors.size(); ++k)
+      next.push_back(k < n_carry && !flags[k] ? out.tensors[k] : out.repeated(k, a.size));
+    return next;
+  };
+  auto [last, ys] = control::scan_list(body, carry, xs, s.reverse);
+  std::move(last.begin(), last.end(), a.outputs);
+  for (size_t k = 0; k < ys.size(); ++k) a.outputs[n_carry + k] = ys[k].transpose(0, 1);
+}
+
+// Goes on until the last sample is done; those that are done keep their state.
+void batch_while(const BatchArgs& a) {
+  const auto& w = a.attrs<WhileAttrs>();
+  const auto n = static_cast<size_t>(w.n_state), seen = static_cast<size_t>(w.n_seen);
+  const auto tested = static_cast<size_t>(w.n_condition_reads);
+  const Graph &condition = w.condition.graph(), &body = w.body.graph();
+  const Flags given(a.batched, a.batched + a.n_inputs);
+  Flags flags(given.begin(), given.begin() + static_cast<ptrdiff_t>(n));
+  const auto all_flags = [&](size_t n_state, size_t first, size_t last) {
+    Flags all(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(n_state));
+    all.insert(all.end(), given.begin() + static_cast<ptrdiff_t>(first),
+               given.begin() + static_cast<ptrdiff_t>(last));
+    return all;
+  };
+  bool lengths_differ = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    lengths_differ = flags_after(condition, all_flags(seen, n, n + tested))[0];
+    const Flags after = flags_after(body, all_flags(n, n + tested, given.size()));
+    for (size_t k = 0; k < n; ++k)
+      if ((after[k] || lengths_differ) && !flags[k]) changed = flags[k] = true;
+  }
+  const auto values = [&](const std::vector<Tensor>& state, size_t n_state, size_t first,
+                          size_t last) {
+    Values v;
+    for (size_t k = 0; k < n_state; ++k) v.add(state[k], flags[k]);
+    for (size_t i = first; i < last; ++i) v.add(a.in(static_cast<int>(i)), given[i]);
+    return v;
+  };
+  const auto goes_on = [&](const std::vector<Tensor>& state) {
+    return run(condition, values(state, seen, n, n + tested), a.size).tensors[0];
+  };
+  const auto any_goes_on = [&](const std::vector<Tensor>& state) {
+    const Tensor c = goes_on(state);
+    return std::vector<Tensor>{lengths_differ ? c.to(kBool).any() : c};
+  };
+  const auto next = [&](const std::vector<Tensor>& state) {
+    const Values out = run(body, values(state, n, n + tested, given.size()), a.size);
+    const Tensor active = lengths_differ ? goes_on(state) : Tensor();
+    std::vector<Tensor> all;
+    for (size_t k = 0; k < n; ++k) {
+      Tensor t = flags[k] ? out.repeated(k, a.size) : out.tensors[k];
+      if (lengths_differ) t = where(chooser(active, a.size, t.dim() - 1), t, state[k]);
+      all.push_back(std::move(t));
+    }
+    return all;
+  };
+  std::vector<Tensor> state;
+  for (size_t k = 0; k < n; ++k) {
+    const int i = static_cast<int>(k);
+    state.push_back(flags[k] ? a.sample(i) : a.in(i));
+  }
+  state = control::while_list(any_goes_on, next, state);
+  std::move(state.begin(), state.end(), a.outputs);
 }
 
 }  // namespace tandem

@@ -138,6 +138,10 @@ void apply_batched(const OpDef& op, ArrayRef<Tensor> inputs, const bool* batched
                    AttrRef attrs, Tensor* outputs) {
   const BatchArgs a{op,   inputs.data(), batched, static_cast<int>(inputs.size()),
                     size, attrs,         outputs};
+  TANDEM_CHECK(
+      !op.random || !batched[0], "vmap: ", op.name,
+      ": random numbers are drawn in a branch or loop that samples leave at different times; "
+      "draw them before it");
   if (op.batch)
     op.batch(a);
   else if (op.map != MapFn{0})

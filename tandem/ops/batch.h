@@ -8,8 +8,12 @@
 
 namespace tandem {
 
+/// Moves the counter of random numbers on: for all samples together.
+extern const OpDef kRandomAdvance;
+
 /// Runs an op for `size` samples at once by its batching rule. The samples lie along dimension 0 of
-/// the inputs that are batched, and of all outputs.
+/// the inputs that are batched, and of all outputs but those that are the same for every sample:
+/// the counter of random numbers, and parts of a loop's state.
 void apply_batched(const OpDef& op, ArrayRef<Tensor> inputs, const bool* batched, int64_t size,
                    AttrRef attrs, Tensor* outputs);
 

