@@ -446,11 +446,24 @@ void Executor::run_panels(const Call& call, LoopFunction function) {
   });
 }
 
+namespace {
+
+// A kernel does not know for which op it runs; in eager, the function that was called says so.
+[[noreturn, gnu::cold]] void rethrow_named(const OpDef& op, const IndexError& e) {
+  const std::string_view text = e.what();
+  if (text.starts_with(op.name)) throw e;
+  throw IndexError(str(op.name, ": ", text));
+}
+
+}  // namespace
+
 inline void Executor::run_step(const Call& call) {
-  if (call.loop)
-    run_loop(call);
-  else
+  if (call.loop) return run_loop(call);
+  try {
     call.args.op.kernel(call.args);
+  } catch (const IndexError& e) {
+    rethrow_named(call.args.op, e);
+  }
 }
 
 void Executor::run_steps(Instance& instance) const {

@@ -305,6 +305,13 @@ TEST(Compile, VerifyComparesWithEager) {
   EXPECT_THROW_WITH(bad(ones({2})), "compile (verify): result 0");
 }
 
+TEST(Compile, IndicesOutOfRangeNameTheOp) {
+  const Tensor x = randn({2, 3}), bad = tensor({3});
+  const auto f = compile([](const Tensor& t, const Tensor& i) { return t.index_select(1, i); });
+  EXPECT_THROW_WITH(f(x, bad), "index_select: index 3 is out of bounds for dimension 1 with size 3");
+  expect_same(f(x, tensor({2})), x.slice(1, 2));
+}
+
 TEST(Compile, TooManyGraphsRunEager) {
   const auto f = compile([](const Tensor& x) { return x + 1; }, {.max_graphs = 2});
   for (int n = 1; n < 6; ++n) expect_same(f(ones({n})), full({n}, 2.0));
