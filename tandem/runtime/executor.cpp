@@ -451,7 +451,7 @@ namespace {
 // A kernel does not know for which op it runs; in eager, the function that was called says so.
 [[noreturn, gnu::cold]] void rethrow_named(const OpDef& op, const IndexError& e) {
   const std::string_view text = e.what();
-  if (text.starts_with(op.name)) throw e;
+  if (text.starts_with(str(op.name, ":"))) throw e;
   throw IndexError(str(op.name, ": ", text));
 }
 
