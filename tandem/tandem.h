@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything. Programs that want to compile faster include the headers that they need. Those written
-/// for LibTorch need one more line:
+/// Everything. Programs that want to compile faster include the headers that they need. Those
+/// written for LibTorch need one more line:
 ///
 ///     #include <tandem/tandem.h>
 ///     namespace torch = tandem;

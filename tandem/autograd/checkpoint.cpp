@@ -69,7 +69,7 @@ class RandomScope {
 
 struct Recompute final : CustomBackward {
   TensorFunction fn;
-  Tensor random;  // the state of the default generator before forward
+  Tensor random;                   // the state of the default generator before forward
   variable_list inputs;            // their values; where they came from the node's edges say
   std::vector<uint32_t> versions;  // of the inputs
   bool released = false;

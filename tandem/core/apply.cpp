@@ -102,8 +102,7 @@ NodePtr begin_record(const OpDef& op, TensorArgs in, AttrRef attrs, const Tensor
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].impl->wants_grad()) mask |= op.saves.for_input(static_cast<int>(i));
   // Ops with any number of inputs name them all.
-  if (in.size() < Saves::kMaxInputs)
-    mask &= ~Saves::from(static_cast<int>(in.size()));
+  if (in.size() < Saves::kMaxInputs) mask &= ~Saves::from(static_cast<int>(in.size()));
   NodePtr node = Node::make(op, in.size(), op.n_outputs(attrs), mask, attrs);
   int slot = 0;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -222,8 +221,8 @@ bool any_pending(TensorArgs in) {
   return false;
 }
 
-// Who keeps this call; null if it runs now, and then all values are there. Meta tensors that are not
-// part of what is recorded have types only, with or without a recorder.
+// Who keeps this call; null if it runs now, and then all values are there. Meta tensors that are
+// not part of what is recorded have types only, with or without a recorder.
 Recorder* keeper(const OpDef& op, const TensorImpl* self, TensorArgs in) {
   bool meta = self && self->type.device.is_meta(), pending = self && self->is_pending();
   for (const TensorArg& a : in) {

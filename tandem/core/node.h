@@ -48,9 +48,9 @@ struct Node {
   };
   uint16_t n_outputs = 0;
   uint16_t n_saved = 0;
-  bool released = false;  // True iff backward has passed and freed what was saved.
-  uint32_t bytes = 0;         // size of the whole block
-  uint64_t saved_mask = 0;    // bits as in Saves
+  bool released = false;    // True iff backward has passed and freed what was saved.
+  uint32_t bytes = 0;       // size of the whole block
+  uint64_t saved_mask = 0;  // bits as in Saves
   const AttrType* attr_type = nullptr;
   NodeExtra* extra = nullptr;  // owned; null until needed
 

@@ -189,8 +189,8 @@ struct OpDef {
   bool inplace = false;
   /// True iff the result depends on more than the inputs, or the op does more than compute it.
   bool impure = false;
-  /// True iff the kernel looks at values and may refuse them: an index out of range, a matrix without
-  /// an inverse. A plan writes to the user's tensors only after such steps.
+  /// True iff the kernel looks at values and may refuse them: an index out of range, a matrix
+  /// without an inverse. A plan writes to the user's tensors only after such steps.
   bool checks_values = false;
   /// True iff it draws random numbers, or moves their counter on: the first input is a generator's
   /// state.

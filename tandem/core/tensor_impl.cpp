@@ -66,9 +66,9 @@ void TensorImpl::look(const char* call) {
     pending->look(this, call);
   // The storage has memory now; this tensor may not have looked since.
   if (!data && storage->data)
-    std::atomic_ref(data).store(static_cast<char*>(storage->data) +
-                                    offset * static_cast<int64_t>(size_of(type.dtype)),
-                                std::memory_order_relaxed);
+    std::atomic_ref(data).store(
+        static_cast<char*>(storage->data) + offset * static_cast<int64_t>(size_of(type.dtype)),
+        std::memory_order_relaxed);
 }
 
 intrusive_ptr<TensorImpl> TensorImpl::make(const TensorType& type) {
@@ -116,7 +116,10 @@ void TensorImpl::refresh_view() {
   edge = {};
   if (view->root()->wants_grad()) {
     AutoGradMode with_grad(true);
-    edge = ViewChain{view->last}.apply_to(Tensor(intrusive_ptr<TensorImpl>(view->root()))).impl()->edge;
+    edge = ViewChain{view->last}
+               .apply_to(Tensor(intrusive_ptr<TensorImpl>(view->root())))
+               .impl()
+               ->edge;
   }
   view->version.store(now, std::memory_order_release);
 }

@@ -152,8 +152,7 @@ inline void release(TensorImpl* t) {
 
 inline TensorImpl* ViewInfo::root() const {
   TensorImpl* t = base.get();
-  while (t->view) [[unlikely]]
-    t = t->view->base.get();
+  while (t->view) [[unlikely]] t = t->view->base.get();
   return t;
 }
 

@@ -25,10 +25,9 @@ constexpr Pass kPasses[] = {
     {"dce", dce},            // most of what is recorded of a backward is never asked for
     {"fold", fold},          // makes numbers, which simplify looks for
     {"simplify", simplify},  // makes equal what was written differently, which cse looks for
-    {"cse", cse},
-    {"final_dce", dce},      // what they have all left behind
-    {"fuse", fuse},          // after it, one node is one kernel
-    {"schedule", schedule},  // the order of kernels, not of ops
+    {"cse", cse},           {"final_dce", dce},  // what they have all left behind
+    {"fuse", fuse},                              // after it, one node is one kernel
+    {"schedule", schedule},                      // the order of kernels, not of ops
 };
 
 using Clock = std::chrono::steady_clock;

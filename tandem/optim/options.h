@@ -5,16 +5,16 @@
 /// What optimisers can be told, with LibTorch's names.
 namespace tandem::optim {
 
-#define TANDEM_OPTION(type, name, ...)       \
- public:                                     \
-  type& name() { return name##_; }           \
+#define TANDEM_OPTION(type, name, ...)         \
+ public:                                       \
+  type& name() { return name##_; }             \
   const type& name() const { return name##_; } \
-  auto& name(type value) {                   \
-    name##_ = value;                         \
-    return *this;                            \
-  }                                          \
-                                             \
- private:                                    \
+  auto& name(type value) {                     \
+    name##_ = value;                           \
+    return *this;                              \
+  }                                            \
+                                               \
+ private:                                      \
   type name##_ = __VA_ARGS__
 
 class SGDOptions {

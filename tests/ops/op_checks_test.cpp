@@ -4,11 +4,11 @@
 #include <cctype>
 #include <set>
 
-#include "tandem/core/graph.h"
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/base/deterministic.h"
 #include "tandem/base/parallel.h"
 #include "tandem/core/apply.h"
+#include "tandem/core/graph.h"
 #include "tests/ops/op_gradients.h"
 #include "tests/ops/op_table.h"
 

@@ -19,34 +19,34 @@ namespace tandem::jit {
   _(AddAttributeAtIndex)                                                                          \
   _(AddFunction)                                                                                  \
   _(AddIncoming)                                                                                  \
-  _(AppendBasicBlockInContext) _(ArrayType2) _(BuildAShr) _(BuildAdd) _(BuildAlloca) _(           \
-      BuildAnd) _(BuildBitCast) _(BuildBr) _(BuildCall2) _(BuildCondBr) _(BuildExtractElement)    \
-      _(BuildFAdd) _(BuildFCmp) _(BuildFDiv) _(BuildFMul) _(BuildFNeg) _(BuildFPExt) _(           \
-          BuildFPToSI) _(BuildFPTrunc) _(BuildFSub) _(BuildGEP2) _(BuildICmp)                     \
-          _(BuildInsertElement) _(BuildLShr) _(BuildLoad2) _(BuildMul) _(BuildNot) _(BuildOr) _(  \
-              BuildPhi) _(BuildRetVoid) _(BuildSExt) _(BuildSIToFP) _(BuildSelect) _(BuildShl)    \
-              _(BuildShuffleVector) _(BuildStore) _(BuildSub) _(BuildTrunc) _(BuildUDiv) _(       \
-                  BuildURem) _(BuildXor) _(BuildZExt) _(ConstInt) _(ConstNull) _(ConstReal)       \
-                  _(ConstVector) _(ContextCreate) _(ContextDispose) _(CreateBuilderInContext) _(  \
-                      CreateEnumAttribute) _(CreateStringAttribute) _(CreateTargetDataLayout)     \
-                      _(CreateTargetMachine) _(DisposeBuilder) _(DisposeMemoryBuffer) _(          \
-                          DisposeMessage) _(DisposeModule) _(DisposeTargetData)                   \
-                          _(DoubleTypeInContext) _(FloatTypeInContext) _(FunctionType) _(         \
-                              GetBufferSize) _(GetBufferStart) _(GetDefaultTargetTriple)          \
-                              _(GetElementType) _(GetEnumAttributeKindForName) _(                 \
-                                  GetFirstInstruction) _(GetHostCPUFeatures) _(GetHostCPUName)    \
-                                  _(GetInsertBlock) _(GetIntrinsicDeclaration) _(                 \
-                                      GetNamedFunction) _(GetParam) _(GetPoison)                  \
-                                      _(GetTargetFromTriple) _(GetTypeKind) _(                    \
-                                          HalfTypeInContext) _(InitializeX86AsmPrinter)           \
-                                          _(InitializeX86Target) _(InitializeX86TargetInfo) _(    \
-                                              InitializeX86TargetMC) _(IntTypeInContext)          \
-                                              _(IntrinsicGetType) _(LookupIntrinsicID) _(         \
-                                                  ModuleCreateWithNameInContext)                  \
-                                                  _(PointerTypeInContext) _(PositionBuilderAtEnd) \
-                                                      _(PositionBuilderBefore) _(                 \
-                                                          PrintModuleToString) _(SetAlignment)    \
-                                                          _(SetModuleDataLayout) _(SetTarget)     \
+  _(AppendBasicBlockInContext)                                                                    \
+  _(ArrayType2) _(BuildAShr) _(BuildAdd) _(BuildAlloca) _(BuildAnd) _(BuildBitCast) _(BuildBr) _( \
+      BuildCall2) _(BuildCondBr) _(BuildExtractElement) _(BuildFAdd) _(BuildFCmp) _(BuildFDiv)    \
+      _(BuildFMul) _(BuildFNeg) _(BuildFPExt) _(BuildFPToSI) _(BuildFPTrunc) _(BuildFSub) _(      \
+          BuildGEP2) _(BuildICmp) _(BuildInsertElement) _(BuildLShr) _(BuildLoad2) _(BuildMul)    \
+          _(BuildNot) _(BuildOr) _(BuildPhi) _(BuildRetVoid) _(BuildSExt) _(BuildSIToFP) _(       \
+              BuildSelect) _(BuildShl) _(BuildShuffleVector) _(BuildStore) _(BuildSub)            \
+              _(BuildTrunc) _(BuildUDiv) _(BuildURem) _(BuildXor) _(BuildZExt) _(ConstInt) _(     \
+                  ConstNull) _(ConstReal) _(ConstVector) _(ContextCreate) _(ContextDispose)       \
+                  _(CreateBuilderInContext) _(CreateEnumAttribute) _(CreateStringAttribute) _(    \
+                      CreateTargetDataLayout) _(CreateTargetMachine) _(DisposeBuilder)            \
+                      _(DisposeMemoryBuffer) _(DisposeMessage) _(DisposeModule) _(                \
+                          DisposeTargetData) _(DoubleTypeInContext) _(FloatTypeInContext)         \
+                          _(FunctionType) _(GetBufferSize) _(GetBufferStart) _(                   \
+                              GetDefaultTargetTriple) _(GetElementType)                           \
+                              _(GetEnumAttributeKindForName) _(GetFirstInstruction) _(            \
+                                  GetHostCPUFeatures) _(GetHostCPUName) _(GetInsertBlock)         \
+                                  _(GetIntrinsicDeclaration) _(GetNamedFunction) _(GetParam) _(   \
+                                      GetPoison) _(GetTargetFromTriple) _(GetTypeKind)            \
+                                      _(HalfTypeInContext) _(InitializeX86AsmPrinter) _(          \
+                                          InitializeX86Target) _(InitializeX86TargetInfo)         \
+                                          _(InitializeX86TargetMC) _(IntTypeInContext) _(         \
+                                              IntrinsicGetType) _(LookupIntrinsicID)              \
+                                              _(ModuleCreateWithNameInContext) _(                 \
+                                                  PointerTypeInContext) _(PositionBuilderAtEnd)   \
+                                                  _(PositionBuilderBefore) _(PrintModuleToString) \
+                                                      _(SetAlignment) _(SetModuleDataLayout)      \
+                                                          _(SetTarget)                            \
                                                               _(TargetMachineEmitToMemoryBuffer)  \
                                                                   _(TypeOf) _(VectorType)         \
                                                                       _(VerifyModule)             \

@@ -8,8 +8,8 @@ namespace tandem::jit {
 namespace {
 
 // Lanes of a step. A long formula is a long chain of instructions that wait for each other; two
-// registers side by side keep the processor busy where a second iteration is too far away for it, and
-// four where the formula is longer still.
+// registers side by side keep the processor busy where a second iteration is too far away for it,
+// and four where the formula is longer still.
 int lanes_of(const LoopNest& nest, const Schedule& schedule, const Machine& machine,
              int long_body) {
   int cost = 0;
