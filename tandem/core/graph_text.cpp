@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -114,9 +115,13 @@ std::ostream& operator<<(std::ostream& out, const Graph& g) { return out << g.st
 // -- constants --------------------------------------------------------------------------------
 namespace {
 
-// Whether numbers say all: the bits of a NaN may hold more.
+// Whether numbers say all: the bits of a NaN, or of a truth value that nobody wrote, may hold more.
 template <class T>
 bool plain_numbers(const T* data, int64_t n) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(data);
+    return std::all_of(bytes, bytes + n, [](unsigned char b) { return b <= 1; });
+  }
   for (int64_t i = 0; i < n; ++i)
     if (const double v = static_cast<double>(data[i]); std::isnan(v)) {
       const T again = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
