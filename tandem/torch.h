@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "tandem/base/arg.h"
 #include "tandem/tandem.h"
 
 namespace caffe2 {
@@ -216,6 +217,8 @@ constexpr bool check_not_lvalue_references() {
 }
 }  // namespace detail
 }  // namespace torch
+
+#define TORCH_ARG(type, name) TANDEM_ARG(type, name)
 
 #define TORCH_CHECK(condition, ...) TANDEM_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_INDEX(condition, ...) TANDEM_CHECK_INDEX(condition __VA_OPT__(, ) __VA_ARGS__)
