@@ -34,8 +34,14 @@ class FunctionRecorder final : public Recorder {
         op.name, " outside of the compiled function.");
   }
 
+  void note_flag(const std::shared_ptr<const bool>& flag) override {
+    if (outer_) outer_->note_flag(flag);
+    auto& flags = recording_.flags;
+    const auto known = [&](const auto& f) { return f.flag == flag; };
+    if (std::none_of(flags.begin(), flags.end(), known)) flags.push_back({flag, *flag});
+  }
+
   Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
-  std::vector<Recording::FlagGuard> flags;
 
  private:
   Tensor stand_in(const Tensor& arg);
@@ -45,6 +51,7 @@ class FunctionRecorder final : public Recorder {
   int64_t add_result(const Tensor& t);
   int64_t argument_with(const Node* leaf, ArrayRef<Tensor> args) const;
 
+  Recorder* const outer_ = t_mode.recorder;
   Recording recording_;
   variable_list arguments_in_;  // what the function sees
 };
@@ -209,7 +216,6 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   graph_.inputs.insert(graph_.inputs.end(), captured_inputs_.begin(), captured_inputs_.end());
   graph_.captured = captured_;
   if (recording_.forward_nodes == 0) recording_.forward_nodes = graph_.nodes.size();
-  recording_.flags = std::move(flags);
   recording_.graph = std::move(graph_);
   return std::move(recording_);
 }
@@ -219,14 +225,6 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options) {
   FunctionRecorder recorder;
   return recorder.run(fn, args, options);
-}
-
-void note_flag(const bool* flag) {
-  auto* r = dynamic_cast<FunctionRecorder*>(t_mode.recorder);
-  if (!r) return;
-  for (const auto& f : r->flags)
-    if (f.flag == flag) return;
-  r->flags.push_back({flag, *flag});
 }
 
 }  // namespace tandem

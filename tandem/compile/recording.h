@@ -36,7 +36,7 @@ struct Recording {
   std::vector<GradGuard> guards;
   /// and these flags have these values.
   struct FlagGuard {
-    const bool* flag;
+    std::shared_ptr<const bool> flag;
     bool value;
   };
   std::vector<FlagGuard> flags;
@@ -64,9 +64,5 @@ struct RecordOptions {
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,
 /// tensors and gradients outside are afterwards as before.
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options = {});
-
-/// A flag that decides what a function does, such as a module's training mode, is being read: what
-/// is recorded holds for that value only.
-void note_flag(const bool* flag);
 
 }  // namespace tandem

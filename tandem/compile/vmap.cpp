@@ -58,6 +58,10 @@ class SampleRecorder final : public Recorder {
  public:
   SampleRecorder() : outer_(t_mode.recorder) {}
 
+  void note_flag(const std::shared_ptr<const bool>& flag) override {
+    if (outer_) outer_->note_flag(flag);
+  }
+
   void look(TensorImpl* t, const char* call) override {
     TANDEM_CHECK(
         is_outside(t), call,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 #include "tandem/core/graph.h"
@@ -50,6 +51,8 @@ class Recorder {
   virtual bool follows() const { return false; }
   /// True iff choices and loops become ops of the graph; otherwise their condition is looked at.
   virtual bool keeps_branches() const { return true; }
+  /// A flag is being read (core/flag.h).
+  virtual void note_flag(const std::shared_ptr<const bool>&) {}
   /// The gradient that a leaf keeps is about to be read or changed.
   virtual void touch_grad(Node& leaf);
 

@@ -7,7 +7,8 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/memory.h"
-#include "tandem/compile/recording.h"
+#include "tandem/compile/vmap.h"
+#include "tandem/core/flag.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tests/compile/helpers.h"
 
@@ -143,11 +144,8 @@ TEST(Compile, ReturnsWhatEagerWouldShare) {
 }
 
 TEST(Compile, FlagsThatWereReadArePartOfTheSignature) {
-  bool training = true;
-  const auto f = compile([&](const Tensor& x) {
-    note_flag(&training);
-    return training ? x * 2 : x;
-  });
+  Flag training = true;
+  const auto f = compile([&](const Tensor& x) { return training ? x * 2 : x; });
   const Tensor x = randn({3});
   expect_same(f(x), x * 2);
   training = false;
@@ -156,6 +154,28 @@ TEST(Compile, FlagsThatWereReadArePartOfTheSignature) {
   expect_same(f(x), x * 2);
   EXPECT_EQ(f.graph_count(), 2);
   EXPECT_NE(f.explain().find("training mode"), std::string::npos);
+}
+
+TEST(Compile, FlagsThatAreReadWithinATransformCountToo) {
+  Flag training = true;
+  const auto f = compile([&](const Tensor& x) {
+    return vmap([&](const Tensor& row) { return training ? row * 2 : row; }, {0}, 0)(x);
+  });
+  const Tensor x = randn({3, 2});
+  expect_same(f(x), x * 2);
+  training = false;
+  expect_same(f(x), x);
+}
+
+TEST(Compile, FlagsMayDieBeforeTheCompiledFunction) {
+  const auto f = compile([](const Tensor& x) {
+    const Flag training = true;
+    return training ? x * 2 : x;
+  });
+  const Tensor x = randn({3});
+  expect_same(f(x), x * 2);
+  expect_same(f(x), x * 2);
+  EXPECT_EQ(f.graph_count(), 1);
 }
 
 TEST(Compile, RandomNumbersAreThoseOfEager) {
