@@ -2,6 +2,7 @@
 
 // All public functions on tensors.
 #include "tandem/ops/activation.h"
+#include "tandem/ops/attention.h"
 #include "tandem/ops/binary.h"
 #include "tandem/ops/binary_more.h"
 #include "tandem/ops/compare.h"

@@ -9,6 +9,7 @@
 #include "tandem/ops/binary.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/random_op.h"
 #include "tandem/ops/sort.h"
 
 // Note: randomness as data
@@ -402,6 +403,10 @@ Tensor bernoulli(const Tensor& x, double p, std::optional<Generator> g) {
   TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli: expects p to be in [0, 1], but got p=", p);
   return apply(kRandom, {draw(g, x.numel(), x.device())},
                RandomAttrs{kernels::RandomFn::Bernoulli, x.sizes(), x.dtype(), x.device(), p});
+}
+Tensor bernoulli_of(const Tensor& state, IntArrayRef sizes, double p, const TensorOptions& o) {
+  return apply(kRandom, {state},
+               RandomAttrs{kernels::RandomFn::Bernoulli, sizes, o.dtype(), o.device(), p});
 }
 Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement,
                    std::optional<Generator> g) {

@@ -92,6 +92,7 @@ const std::vector<Row>& all_rows() {
     add_creation_rows(r);
     add_softmax_rows(r);
     add_control_rows(r);
+    add_attention_rows(r);
     add_matmul_rows(r);
     add_linalg_rows(r);
     for (Row& row : r) derive(row);

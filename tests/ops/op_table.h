@@ -173,6 +173,7 @@ void add_more_rows(std::vector<Row>& rows);
 void add_creation_rows(std::vector<Row>& rows);
 void add_softmax_rows(std::vector<Row>& rows);
 void add_control_rows(std::vector<Row>& rows);
+void add_attention_rows(std::vector<Row>& rows);
 
 // -- references -------------------------------------------------------------------------------
 
