@@ -14,6 +14,7 @@
 #include "tandem/ops/literal.h"
 #include "tandem/ops/linalg.h"
 #include "tandem/ops/matmul.h"
+#include "tandem/ops/padding.h"
 #include "tandem/ops/print.h"
 #include "tandem/ops/random.h"
 #include "tandem/ops/rearrange.h"

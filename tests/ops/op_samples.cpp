@@ -93,6 +93,9 @@ const std::vector<Row>& all_rows() {
     add_softmax_rows(r);
     add_control_rows(r);
     add_attention_rows(r);
+    add_padding_rows(r);
+    add_pool_rows(r);
+    add_vision_rows(r);
     add_matmul_rows(r);
     add_linalg_rows(r);
     for (Row& row : r) derive(row);

@@ -174,6 +174,9 @@ void add_creation_rows(std::vector<Row>& rows);
 void add_softmax_rows(std::vector<Row>& rows);
 void add_control_rows(std::vector<Row>& rows);
 void add_attention_rows(std::vector<Row>& rows);
+void add_padding_rows(std::vector<Row>& rows);
+void add_pool_rows(std::vector<Row>& rows);
+void add_vision_rows(std::vector<Row>& rows);
 
 // -- references -------------------------------------------------------------------------------
 
