@@ -16,6 +16,7 @@
 #include "tandem/autograd/tape.h"
 #include "tandem/base/enum.h"
 #include "tandem/base/memory.h"
+#include "tandem/base/ordered_dict.h"
 #include "tandem/base/parallel.h"
 #include "tandem/base/warning.h"
 #include "tandem/compile/compile.h"
@@ -27,4 +28,5 @@
 #include "tandem/compile/vmap.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
+#include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"

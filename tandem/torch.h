@@ -216,9 +216,14 @@ constexpr bool check_not_lvalue_references() {
   return (!std::is_lvalue_reference_v<Ts> && ...);
 }
 }  // namespace detail
+// Programs written for LibTorch may compare what modules print.
+inline const bool kPrintsAsLibTorch = (nn::set_printed_namespace("torch::nn::"), true);
 }  // namespace torch
 
 #define TORCH_ARG(type, name) TANDEM_ARG(type, name)
+
+#define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
+#define TORCH_MODULE(Name) TANDEM_MODULE(Name)
 
 #define TORCH_CHECK(condition, ...) TANDEM_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_INDEX(condition, ...) TANDEM_CHECK_INDEX(condition __VA_OPT__(, ) __VA_ARGS__)

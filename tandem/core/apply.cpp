@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tandem/base/error_context.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/core/recorder.h"
 #include "tandem/core/saved.h"
@@ -346,7 +347,10 @@ void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorTyp
 OpObserver::OpObserver() : outer_(std::exchange(t_observer, this)) {}
 OpObserver::~OpObserver() { t_observer = outer_; }
 
-void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
+// What goes wrong in an op is told with where the program is: the module whose forward() is
+// running. The handlers cost nothing until then.
+
+void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) try {
   Scratch<const TensorType*> types(in.size());
   const Device device = collect_types(op, nullptr, in, types.get());
   Recorder* recorder = nullptr;
@@ -364,10 +368,12 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
     t_observer->ran(op);
   if (recording() && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
+} catch (const Error& error) {
+  detail::rethrow_in_context(error);
 }
 
 // The path of nearly every call: few inputs, one output, a kernel. One pass over the inputs.
-Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
+Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) try {
   constexpr size_t kFew = 4;
   Tensor out;
   bool plain = in.size() <= kFew && op.kernel && !t_mode.recorder;
@@ -405,9 +411,12 @@ Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
   if (recording() && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), &out);
   return out;
+} catch (const Error& error) {
+  detail::rethrow_in_context(error);
 }
 
-Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in, AttrRef attrs) {
+Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
+                      AttrRef attrs) try {
   TANDEM_CHECK(self_handle.defined(), op.name, "_: called on an undefined tensor");
   Tensor& result = const_cast<Tensor&>(self_handle);
   TensorImpl* self = self_handle.impl();
@@ -441,6 +450,8 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   if (self->keeps_grad) move_kept_grad(before, self);
   if (self->view) rebase(self);
   return result;
+} catch (const Error& error) {
+  detail::rethrow_in_context(error);
 }
 
 void check_history_rebinds(const char* name, TensorImpl* self) {

@@ -1,0 +1,3 @@
+#pragma once
+
+/// All functions of tandem::nn::functional.

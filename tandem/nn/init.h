@@ -1,0 +1,3 @@
+#pragma once
+
+/// tandem::nn::init: first values of parameters.

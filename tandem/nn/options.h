@@ -1,0 +1,3 @@
+#pragma once
+
+/// The options of all modules and functions.

@@ -1,0 +1,3 @@
+#pragma once
+
+/// tandem::nn::utils: clipping of gradients, parameters as one vector, packed sequences.
