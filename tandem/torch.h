@@ -213,11 +213,23 @@ namespace detail {
 using namespace tandem::detail;
 template <class... Ts>
 constexpr bool check_not_lvalue_references() {
-  return (!std::is_lvalue_reference_v<Ts> && ...);
+  return ((!std::is_lvalue_reference_v<Ts> || std::is_const_v<std::remove_reference_t<Ts>>)&&...);
 }
+/// The type that a module's forward() gives; void if it has none.
+template <class M, class... Args>
+struct return_type_of_forward {
+  using type = void;
+};
+template <class M, class... Args>
+requires(has_forward<M>::value) struct return_type_of_forward<M, Args...> {
+  using type = decltype(std::declval<M>().forward(std::declval<Args>()...));
+};
 }  // namespace detail
+namespace nn {
+using namespace tandem::nn;
 // Programs written for LibTorch may compare what modules print.
-inline const bool kPrintsAsLibTorch = (nn::set_printed_namespace("torch::nn::"), true);
+inline const bool kPrintsAsLibTorch = (set_printed_namespace("torch::nn::"), true);
+}  // namespace nn
 }  // namespace torch
 
 #define TORCH_ARG(type, name) TANDEM_ARG(type, name)

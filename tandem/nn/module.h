@@ -164,8 +164,7 @@ class Module : public std::enable_shared_from_this<Module> {
  private:
   template <class Derived>
   friend class Cloneable;
-  template <class ModuleType>
-  friend struct AnyModuleHolder;
+  friend class AnyModule;
   friend class ForwardScope;
   friend std::ostream& operator<<(std::ostream& stream, const Module& module);
 
@@ -217,9 +216,9 @@ class ForwardScope final : public ErrorContext {
 };
 
 template <class Contained>
-template <class... Args>
+template <class... Args, class C>
 auto ModuleHolder<Contained>::operator()(Args&&... args)
-    -> decltype(std::declval<Contained&>().forward(std::forward<Args>(args)...)) {
+    -> decltype(std::declval<C&>().forward(std::forward<Args>(args)...)) {
   Contained& module = *get();
   ForwardScope scope(module);
   try {

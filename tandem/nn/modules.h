@@ -1,3 +1,13 @@
 #pragma once
 
 /// All modules.
+
+#include "tandem/nn/modules/common.h"
+#include "tandem/nn/modules/container/any.h"
+#include "tandem/nn/modules/container/functional.h"
+#include "tandem/nn/modules/container/moduledict.h"
+#include "tandem/nn/modules/container/modulelist.h"
+#include "tandem/nn/modules/container/named_any.h"
+#include "tandem/nn/modules/container/parameterdict.h"
+#include "tandem/nn/modules/container/parameterlist.h"
+#include "tandem/nn/modules/container/sequential.h"

@@ -89,9 +89,9 @@ class ModuleHolder : tandem::detail::ModuleHolderIndicator {
   }
 
   /// The module's forward().
-  template <class... Args>
+  template <class... Args, class C = Contained>
   auto operator()(Args&&... args)
-      -> decltype(std::declval<Contained&>().forward(std::forward<Args>(args)...));
+      -> decltype(std::declval<C&>().forward(std::forward<Args>(args)...));
 
   template <class Arg>
   decltype(auto) operator[](Arg&& arg) {
