@@ -1,4 +1,4 @@
-# What comes from Debian: oneDNN, Highway, LAPACK, LLVM, OpenMP, threads.
+# What comes from Debian: oneDNN, Highway, LAPACK, LLVM, OpenMP, zlib, threads.
 find_package(Threads REQUIRED)
 
 # One thread pool in the process. oneDNN and OpenBLAS bring libgomp, so Tandem uses libgomp as well.
@@ -40,6 +40,12 @@ find_library(TANDEM_OPENBLAS_LIBRARY openblas
 get_filename_component(TANDEM_OPENBLAS_DIR ${TANDEM_OPENBLAS_LIBRARY} DIRECTORY)
 add_library(tandem_lapack INTERFACE)
 target_link_libraries(tandem_lapack INTERFACE ${TANDEM_OPENBLAS_LIBRARY})
+
+find_path(TANDEM_ZLIB_INCLUDE zlib.h REQUIRED)
+find_library(TANDEM_ZLIB_LIBRARY z REQUIRED)
+add_library(tandem_zlib INTERFACE)
+target_include_directories(tandem_zlib SYSTEM INTERFACE ${TANDEM_ZLIB_INCLUDE})
+target_link_libraries(tandem_zlib INTERFACE ${TANDEM_ZLIB_LIBRARY})
 
 # LLVM's C headers. Its library is opened at run time, when the first kernel has to be made
 # (jit/llvm/api.h says why), so nothing is linked, and the shared and the static library need it alike.

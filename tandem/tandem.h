@@ -28,5 +28,8 @@
 #include "tandem/compile/vmap.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
+#include "tandem/io/npy.h"
+#include "tandem/io/safetensors.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tandem/serialize/archive.h"

@@ -14,6 +14,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/pimpl.h"
+#include "tandem/serialize/archive.h"
 
 namespace tandem::nn {
 
@@ -115,6 +116,11 @@ class Module : public std::enable_shared_from_this<Module> {
 
   /// One line about this module alone; operator<< adds those below it.
   virtual void pretty_print(std::ostream& stream) const;
+  /// Writes the parameters and buffers to the archive, and the modules below in archives of their
+  /// own, under the names they have here.
+  virtual void save(serialize::OutputArchive& archive) const;
+  /// Reads what save() wrote. Nothing changes if something is missing or has another shape.
+  virtual void load(serialize::InputArchive& archive);
   /// False if saving this module would not say what it does, as for Functional.
   virtual bool is_serializable() const { return true; }
 
@@ -170,6 +176,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
   /// Becomes a copy of the other module, which must be of the same class.
   virtual void clone_(Module& other, const std::optional<Device>& device);
+  void expect_in(serialize::InputArchive& archive, const std::string& path) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void replace_child(const std::string& name, std::shared_ptr<Module> module);
   void adopt_children();
@@ -190,6 +197,21 @@ class Module : public std::enable_shared_from_this<Module> {
 };
 
 std::ostream& operator<<(std::ostream& stream, const Module& module);
+
+// What save() and load() of modules call.
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive,
+                                     const std::shared_ptr<Module>& module);
+serialize::InputArchive& operator>>(serialize::InputArchive& archive,
+                                    const std::shared_ptr<Module>& module);
+template <class M>
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive,
+                                     const ModuleHolder<M>& holder) {
+  return archive << std::shared_ptr<Module>(holder.ptr());
+}
+template <class M>
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, ModuleHolder<M>& holder) {
+  return archive >> std::shared_ptr<Module>(holder.ptr());
+}
 
 /// The printed name of one of Tandem's own modules: stream << PrintedName{"Linear"} is
 /// "tandem::nn::Linear". Programs that include tandem/torch.h see torch:: there.
