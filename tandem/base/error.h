@@ -55,9 +55,12 @@ namespace detail {
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line,
                                    const std::string& message);
 
+/// The message, and where the program is if somebody said so (base/error_context.h).
+std::string in_context(const std::string& message);
+
 template <class E>
 [[noreturn, gnu::cold, gnu::noinline]] void raise(const std::string& message) {
-  throw E(message);
+  throw E(in_context(message));
 }
 }  // namespace detail
 

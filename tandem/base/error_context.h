@@ -2,12 +2,10 @@
 
 #include <string>
 
-#include "tandem/base/error.h"
-
 namespace tandem {
 
-/// Where the program is, for the text of errors: while such an object lives, errors that ops of
-/// this thread throw end in what it says. Making one costs two pointers; its text is asked for
+/// Where the program is, for the text of errors: while such an object lives, errors that are thrown
+/// on this thread end in what it says. Making one costs two pointers; its text is asked for
 /// only when something goes wrong.
 class ErrorContext {
  public:
@@ -27,11 +25,5 @@ class ErrorContext {
  private:
   const ErrorContext* outer_;
 };
-
-namespace detail {
-/// Throws the error, which is being handled, once more: with the text of the current context at its
-/// end, unless that is there already. The type of the error stays.
-[[noreturn]] void rethrow_in_context(const Error& error);
-}  // namespace detail
 
 }  // namespace tandem

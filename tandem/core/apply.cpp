@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "tandem/base/error_context.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/core/recorder.h"
 #include "tandem/core/saved.h"
@@ -347,10 +346,7 @@ void write_result(const OpDef& op, TensorArgs in, AttrRef attrs, const TensorTyp
 OpObserver::OpObserver() : outer_(std::exchange(t_observer, this)) {}
 OpObserver::~OpObserver() { t_observer = outer_; }
 
-// What goes wrong in an op is told with where the program is: the module whose forward() is
-// running. The handlers cost nothing until then.
-
-void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) try {
+void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) {
   Scratch<const TensorType*> types(in.size());
   const Device device = collect_types(op, nullptr, in, types.get());
   Recorder* recorder = nullptr;
@@ -368,12 +364,10 @@ void apply(const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* outputs) try {
     t_observer->ran(op);
   if (recording() && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), outputs);
-} catch (const Error& error) {
-  detail::rethrow_in_context(error);
 }
 
 // The path of nearly every call: few inputs, one output, a kernel. One pass over the inputs.
-Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) try {
+Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) {
   constexpr size_t kFew = 4;
   Tensor out;
   bool plain = in.size() <= kFew && op.kernel && !t_mode.recorder;
@@ -411,12 +405,9 @@ Tensor apply(const OpDef& op, TensorArgs in, AttrRef attrs) try {
   if (recording() && op.vjp && any_wants_grad(in))
     finish_record(begin_record(op, in, attrs, nullptr), &out);
   return out;
-} catch (const Error& error) {
-  detail::rethrow_in_context(error);
 }
 
-Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
-                      AttrRef attrs) try {
+Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in, AttrRef attrs) {
   TANDEM_CHECK(self_handle.defined(), op.name, "_: called on an undefined tensor");
   Tensor& result = const_cast<Tensor&>(self_handle);
   TensorImpl* self = self_handle.impl();
@@ -450,8 +441,6 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   if (self->keeps_grad) move_kept_grad(before, self);
   if (self->view) rebase(self);
   return result;
-} catch (const Error& error) {
-  detail::rethrow_in_context(error);
 }
 
 void check_history_rebinds(const char* name, TensorImpl* self) {

@@ -222,8 +222,8 @@ std::ostream& operator<<(std::ostream& stream, PrintedName name);
 /// Sets what comes before the names of Tandem's own modules, "tandem::nn::" at first.
 void set_printed_namespace(const char* prefix);
 
-/// While it lives the module's forward() is running: errors of ops then say which module it was,
-/// with its path. Every forward() of Tandem's own layers begins with one; in a user's forward() it
+/// While it lives the module's forward() is running: errors then say which module it was, with its
+/// path. Every forward() of Tandem's own layers begins with one; in a user's forward() it
 /// is welcome but not needed, since modules know where they are registered.
 ///
 ///     Tensor LinearImpl::forward(const Tensor& x) {
@@ -243,11 +243,7 @@ auto ModuleHolder<Contained>::operator()(Args&&... args)
     -> decltype(std::declval<C&>().forward(std::forward<Args>(args)...)) {
   Contained& module = *get();
   ForwardScope scope(module);
-  try {
-    return module.forward(std::forward<Args>(args)...);
-  } catch (const Error& error) {
-    tandem::detail::rethrow_in_context(error);
-  }
+  return module.forward(std::forward<Args>(args)...);
 }
 
 }  // namespace tandem::nn

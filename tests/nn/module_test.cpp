@@ -151,6 +151,22 @@ TEST(Module, ErrorsSayWhichModule) {
   EXPECT_EQ(message_of([&] { ones({1, 5}).mm(ones({4, 3})); }).find("(in "), std::string::npos);
 }
 
+TEST(Module, ErrorsOutsideOfOpsSayWhichModuleToo) {
+  struct Picky : nn::Module {
+    Tensor forward(const Tensor& x) {
+      nn::ForwardScope scope(*this);
+      TANDEM_CHECK_SHAPE(x.dim() == 2, "picky: wants 2 dimensions, not ", x.sizes());
+      return x;
+    }
+    void pretty_print(std::ostream& stream) const override {
+      stream << Tensor().sizes();  // an error itself
+    }
+  };
+  Picky picky;
+  // What cannot be told is left out; the error stays the one that it was.
+  EXPECT_EQ(message_of([&] { picky.forward(ones({3})); }), "picky: wants 2 dimensions, not [3]");
+}
+
 TEST(Module, ErrorsKeepTheirType) {
   Net net;
   EXPECT_THROW(net->forward(ones({1, 5})), ShapeError);

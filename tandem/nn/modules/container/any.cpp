@@ -50,36 +50,31 @@ AnyValue AnyModule::forward_values(std::span<AnyValue> arguments) {
   expect_module("forward");
   Module& module = *module_;
   const ForwardScope scope(module);
-  try {
-    const auto n = static_cast<int>(arguments.size());
-    if (n == class_->n_arguments || class_->n_arguments < 0)
-      return class_->forward(module, arguments);
-    const std::string name = demangle(class_->type.name());
-    if (!module._forward_has_default_args()) {
-      TANDEM_CHECK(false, name, "'s forward() method expects ", class_->n_arguments,
-                   " argument(s), but received ", n, ".",
-                   n > class_->n_arguments
-                       ? std::string()
-                       : " If " + name +
-                             "'s forward() method has default arguments, "
-                             "please make sure the forward() method is declared "
-                             "with a corresponding `FORWARD_HAS_DEFAULT_ARGS` "
-                             "macro.");
-    }
-    const auto required = module._forward_num_required_args();
-    TANDEM_CHECK(n >= static_cast<int>(required) && n < class_->n_arguments, name,
-                 "'s forward() method expects at least ", required, " argument(s) and at most ",
-                 class_->n_arguments, " argument(s), but received ", n, ".");
-    std::vector<AnyValue> given(std::make_move_iterator(arguments.begin()),
-                                std::make_move_iterator(arguments.end()));
-    std::vector<AnyValue> all = module._forward_populate_default_args(std::move(given));
-    TANDEM_CHECK(static_cast<int>(all.size()) == class_->n_arguments, name,
-                 ": the arguments named by FORWARD_HAS_DEFAULT_ARGS make ", all.size(),
-                 " in all, but forward() has ", class_->n_arguments);
-    return class_->forward(module, all);
-  } catch (const Error& error) {
-    tandem::detail::rethrow_in_context(error);
+  const auto n = static_cast<int>(arguments.size());
+  if (n == class_->n_arguments || class_->n_arguments < 0)
+    return class_->forward(module, arguments);
+  const std::string name = demangle(class_->type.name());
+  if (!module._forward_has_default_args()) {
+    TANDEM_CHECK(false, name, "'s forward() method expects ", class_->n_arguments,
+                 " argument(s), but received ", n, ".",
+                 n > class_->n_arguments ? std::string()
+                                         : " If " + name +
+                                               "'s forward() method has default arguments, "
+                                               "please make sure the forward() method is declared "
+                                               "with a corresponding `FORWARD_HAS_DEFAULT_ARGS` "
+                                               "macro.");
   }
+  const auto required = module._forward_num_required_args();
+  TANDEM_CHECK(n >= static_cast<int>(required) && n < class_->n_arguments, name,
+               "'s forward() method expects at least ", required, " argument(s) and at most ",
+               class_->n_arguments, " argument(s), but received ", n, ".");
+  std::vector<AnyValue> given(std::make_move_iterator(arguments.begin()),
+                              std::make_move_iterator(arguments.end()));
+  std::vector<AnyValue> all = module._forward_populate_default_args(std::move(given));
+  TANDEM_CHECK(static_cast<int>(all.size()) == class_->n_arguments, name,
+               ": the arguments named by FORWARD_HAS_DEFAULT_ARGS make ", all.size(),
+               " in all, but forward() has ", class_->n_arguments);
+  return class_->forward(module, all);
 }
 
 }  // namespace tandem::nn
