@@ -42,6 +42,27 @@ void* scratch(size_t bytes);
 void packed_gemm(const GemmArgs<float>& g);
 void packed_gemm(const GemmArgs<double>& g);
 
+/// Products of few rows with a matrix that is packed once and used many times, as in the steps of a
+/// recurrent network. A panel holds `cols` columns of B, all k rows of it one after the other. An
+/// element of the result is summed in the order of k within one call, whatever m is.
+template <class T>
+struct PanelOps {
+  int64_t cols;
+  /// panel[p * cols + j] = b[p * row + j * col], zeros for j >= width.
+  void (*pack)(const T* b, int64_t row, int64_t col, int64_t k, int64_t width, T* panel);
+  /// C = A * panel, or C += A * panel: m rows of A with contiguous columns, m rows of C with `cols`
+  /// columns.
+  void (*multiply)(int64_t m, int64_t k, const T* a, int64_t lda, const T* panel, T* c, int64_t ldc,
+                   bool add);
+};
+template <class T>
+const PanelOps<T>& panel_ops();
+/// The most columns that a panel has on any machine.
+constexpr int64_t kMostPanelCols = 32;
+/// Longer sums are better cut into pieces of about this length: that much of a panel stays in the
+/// first cache.
+constexpr int64_t kPanelDepth = 256;
+
 /// y[i * y_stride] = alpha * dot(row i of A, x) + beta * y: contiguous rows and x; threaded.
 void gemv_dots(int64_t rows, int64_t k, const float* a, int64_t lda, const float* x, float* y,
                int64_t y_stride, float alpha, float beta);

@@ -19,6 +19,7 @@
 #include "tandem/ops/random.h"
 #include "tandem/ops/rearrange.h"
 #include "tandem/ops/reduction.h"
+#include "tandem/ops/rnn.h"
 #include "tandem/ops/scan.h"
 #include "tandem/ops/sort.h"
 #include "tandem/ops/special.h"

@@ -173,6 +173,7 @@ void add_more_rows(std::vector<Row>& rows);
 void add_creation_rows(std::vector<Row>& rows);
 void add_softmax_rows(std::vector<Row>& rows);
 void add_control_rows(std::vector<Row>& rows);
+void add_rnn_rows(std::vector<Row>& rows);
 void add_attention_rows(std::vector<Row>& rows);
 void add_padding_rows(std::vector<Row>& rows);
 void add_pool_rows(std::vector<Row>& rows);
