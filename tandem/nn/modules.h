@@ -11,3 +11,4 @@
 #include "tandem/nn/modules/container/parameterdict.h"
 #include "tandem/nn/modules/container/parameterlist.h"
 #include "tandem/nn/modules/container/sequential.h"
+#include "tandem/nn/modules/rnn.h"

@@ -1,3 +1,5 @@
 #pragma once
 
 /// The options of all modules and functions.
+
+#include "tandem/nn/options/rnn.h"

@@ -4,3 +4,4 @@
 
 #include "tandem/nn/utils/clip_grad.h"
 #include "tandem/nn/utils/convert_parameters.h"
+#include "tandem/nn/utils/rnn.h"
