@@ -106,10 +106,10 @@ Tensor dropped(const Tensor& x, double p) {
 }
 
 // All layers. x: [steps, batch, features], or packed rows.
-Output run_network(const Network& n, Tensor x, const Tensor& sizes, const Tensor& hx,
+Output run_network(const Network& n, Tensor x, const Tensor& batch_sizes, const Tensor& hx,
                    const Tensor& cx, TensorList params) {
   const char* name = n.name();
-  const bool lstm = n.cell == RnnCell::lstm, packed = sizes.defined();
+  const bool lstm = n.cell == RnnCell::lstm, packed = batch_sizes.defined();
   TANDEM_CHECK_TYPE(x.is_floating_point(), name, ": not implemented for '", x.dtype(), "'");
   TANDEM_CHECK_SHAPE(x.dim() == (packed ? 2 : 3), name, ": expected ",
                      packed ? "packed data of 2" : "an input of 3", " dimensions, got ", x.sizes());
@@ -137,6 +137,7 @@ Output run_network(const Network& n, Tensor x, const Tensor& sizes, const Tensor
   const auto weights = weights_of(n, params, lstm && hx.size(2) != hidden);
   const Tensor h = widened(hx), c = lstm ? widened(cx) : Tensor();
   x = widened(x);
+  const Tensor sizes = packed ? batch_sizes.to(x.device()) : Tensor();
 
   std::vector<Tensor> hs, cs;
   for (int64_t layer = 0; layer < n.layers; ++layer) {

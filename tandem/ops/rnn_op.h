@@ -33,6 +33,12 @@ extern const OpDef kLstmSequence;  // gx, h0, c0, w_hh, [w_hr], [sizes] -> y, hn
 extern const OpDef kGruSequence;   // gx, h0, w_hh, [b_hh], [sizes] -> y, hn, gates
 extern const OpDef kRnnSequence;   // gx, h0, w_hh, [sizes] -> y, hn
 
+/// dy, dhn, [dcn], h0, [c0], w_hh, [w_hr], y, [gates], [cells], [sizes] -> dgx, [dnew] (gru), then
+/// as asked for: dh0, [dc0]; dw_hh, [dw_hr]
+extern const OpDef kLstmSequenceBackward;
+extern const OpDef kGruSequenceBackward;
+extern const OpDef kRnnSequenceBackward;
+
 /// Inputs and outputs of the ops by name; what a call does not have is undefined.
 struct RnnTensors {
   Tensor gx, h0, c0, w_hh, b_hh, w_hr, sizes;

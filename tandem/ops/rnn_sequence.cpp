@@ -14,11 +14,6 @@
 #include "tandem/ops/rnn_op.h"
 
 namespace tandem {
-
-extern const OpDef kLstmSequenceBackward;
-extern const OpDef kGruSequenceBackward;
-extern const OpDef kRnnSequenceBackward;
-
 namespace {
 
 using kernels::RnnCell;
