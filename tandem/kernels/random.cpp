@@ -127,6 +127,22 @@ void fill_floats(RandomFn fn, const Array& out, uint64_t seed, uint64_t counter,
   });
 }
 
+// Masks of dropout: word < p 2^32, without a detour through wider numbers.
+void fill_truths(const Array& out, uint64_t seed, uint64_t counter, double p) {
+  const auto limit = static_cast<uint64_t>(std::ceil(p * 0x1p32));
+  const bool all = limit > UINT32_MAX;
+  const auto below = static_cast<uint32_t>(limit);
+  parallel_for(0, ceil_div(out.numel, kChunk), 16, [&](int64_t begin, int64_t end) {
+    alignas(64) uint32_t words[kChunk];
+    for (int64_t c = begin; c < end; ++c) {
+      const int64_t first = c * kChunk, n = std::min(kChunk, out.numel - first);
+      uint8_t* to = out.ptr<uint8_t>() + first;
+      philox_words(seed, counter + static_cast<uint64_t>(first / 4), ceil_div(n, 4), words);
+      for (int64_t i = 0; i < n; ++i) to[i] = all | (words[i] < below);
+    }
+  });
+}
+
 // A whole number in [0, range) from 64 bits: the high part of the product.
 uint64_t scaled(const uint32_t* w, uint64_t range) {
   const uint64_t bits = static_cast<uint64_t>(w[1]) << 32 | w[0];
@@ -143,6 +159,10 @@ void fill_random(RandomFn fn, const Array& out, uint64_t seed, uint64_t counter,
     fill_integers(out, seed, counter, static_cast<int64_t>(a),
                   static_cast<uint64_t>(static_cast<int64_t>(b)) -
                       static_cast<uint64_t>(static_cast<int64_t>(a)));
+    return;
+  }
+  if (fn == RandomFn::Bernoulli && out.dtype == kBool && out.contiguous) {
+    fill_truths(out, seed, counter, a);
     return;
   }
   if (fn == RandomFn::Bernoulli) {

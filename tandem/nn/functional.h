@@ -1,3 +1,6 @@
 #pragma once
 
 /// All functions of tandem::nn::functional.
+
+#include "tandem/nn/functional/activation.h"
+#include "tandem/nn/functional/linear.h"

@@ -2,6 +2,7 @@
 
 /// All modules.
 
+#include "tandem/nn/modules/activation.h"
 #include "tandem/nn/modules/common.h"
 #include "tandem/nn/modules/container/any.h"
 #include "tandem/nn/modules/container/functional.h"
@@ -11,4 +12,5 @@
 #include "tandem/nn/modules/container/parameterdict.h"
 #include "tandem/nn/modules/container/parameterlist.h"
 #include "tandem/nn/modules/container/sequential.h"
+#include "tandem/nn/modules/linear.h"
 #include "tandem/nn/modules/rnn.h"

@@ -32,5 +32,8 @@ Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2,
 /// input x weight^T + bias; weight is [out, in].
 Tensor linear(const Tensor& input, const Tensor& weight,
               const std::optional<Tensor>& bias = std::nullopt);
+/// input1^T W input2 + bias for each of the matrices W that weight holds: [out, in1, in2].
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                const std::optional<Tensor>& bias = std::nullopt);
 
 }  // namespace tandem
