@@ -4,3 +4,8 @@
 
 #include "tandem/nn/functional/activation.h"
 #include "tandem/nn/functional/linear.h"
+#include "tandem/nn/functional/padding.h"
+#include "tandem/nn/functional/pixelshuffle.h"
+#include "tandem/nn/functional/pooling.h"
+#include "tandem/nn/functional/upsampling.h"
+#include "tandem/nn/functional/vision.h"

@@ -13,4 +13,8 @@
 #include "tandem/nn/modules/container/parameterlist.h"
 #include "tandem/nn/modules/container/sequential.h"
 #include "tandem/nn/modules/linear.h"
+#include "tandem/nn/modules/padding.h"
+#include "tandem/nn/modules/pixelshuffle.h"
+#include "tandem/nn/modules/pooling.h"
 #include "tandem/nn/modules/rnn.h"
+#include "tandem/nn/modules/upsampling.h"

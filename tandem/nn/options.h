@@ -4,4 +4,9 @@
 
 #include "tandem/nn/options/activation.h"
 #include "tandem/nn/options/linear.h"
+#include "tandem/nn/options/padding.h"
+#include "tandem/nn/options/pixelshuffle.h"
+#include "tandem/nn/options/pooling.h"
 #include "tandem/nn/options/rnn.h"
+#include "tandem/nn/options/upsampling.h"
+#include "tandem/nn/options/vision.h"

@@ -1,0 +1,325 @@
+#include <limits>
+
+#include "tandem/base/parallel.h"
+#include "tandem/kernels/packed.h"
+#include "tandem/kernels/pool_windows.h"
+#include "tandem/kernels/reduce_load.h"
+
+namespace tandem::kernels {
+namespace {
+
+// Turns numbers within windows into what an index array holds.
+class IndexWriter {
+ public:
+  IndexWriter(const PoolShape& s, const Array& index, PackedOutput& memory)
+      : s_(s), long_(index.dtype == kLong), memory_(memory) {
+    if (!long_) return;
+    for (int64_t z = 0; z < s.kernel[0]; ++z)
+      for (int64_t y = 0; y < s.kernel[1]; ++y)
+        for (int64_t x = 0; x < s.kernel[2]; ++x)
+          delta_.push_back((z * s.dilation[0] * s.in[1] + y * s.dilation[1]) * s.in[2] +
+                           x * s.dilation[2]);
+  }
+
+  template <class C>
+  void write(int64_t row, const OutputRow& at, const C* number) const {
+    const int64_t width = s_.out[2];
+    if (!long_) {
+      uint8_t* out = memory_.as<uint8_t>() + row * width;
+      for (int64_t i = 0; i < width; ++i) out[i] = static_cast<uint8_t>(number[i]);
+      return;
+    }
+    int64_t* out = memory_.as<int64_t>() + row * width;
+    const int64_t base =
+        ((at.z * s_.stride[0] - s_.padding[0]) * s_.in[1] + at.y * s_.stride[1] - s_.padding[1]) *
+            s_.in[2] -
+        s_.padding[2];
+    for (int64_t i = 0; i < width; ++i)
+      out[i] = base + i * s_.stride[2] + delta_[static_cast<size_t>(number[i])];
+  }
+
+ private:
+  const PoolShape& s_;
+  bool long_;
+  PackedOutput& memory_;
+  std::vector<int64_t> delta_;
+};
+
+// Windows side by side in registers.
+template <class C>
+void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
+                 PackedOutput& index_memory) {
+  const PhasedRows<C> rows(s, -std::numeric_limits<C>::infinity());
+  const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1),
+              width = regular_spans(s, 2);
+  const IndexWriter writer(s, index, index_memory);
+  const PoolOps<C>& ops = pool_ops<C>();
+  parallel_for(0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * volume(s.kernel) / 4),
+               [&](int64_t begin, int64_t end) {
+                 RowCache<C> cache(rows, s);
+                 std::vector<const C*> taps(static_cast<size_t>(volume(s.kernel)));
+                 std::vector<C> numbers(taps.size()), number(static_cast<size_t>(s.out[2]));
+                 for (int64_t r = begin; r < end; ++r) {
+                   const OutputRow at(s, r);
+                   const Span &dz = depth[static_cast<size_t>(at.z)],
+                              &dy = height[static_cast<size_t>(at.y)];
+                   int64_t n = 0;
+                   for (int64_t z = 0; z < dz.count; ++z)
+                     for (int64_t y = 0; y < dy.count; ++y) {
+                       const C* row = cache.row(x, at.plane, dz.first + z * s.dilation[0],
+                                                dy.first + y * s.dilation[1]);
+                       const int64_t first =
+                           ((dz.number + z) * s.kernel[1] + dy.number + y) * s.kernel[2];
+                       for (int64_t k = 0; k < s.kernel[2]; ++k, ++n) {
+                         taps[static_cast<size_t>(n)] = row + rows.tap(k);
+                         numbers[static_cast<size_t>(n)] = static_cast<C>(first + k);
+                       }
+                     }
+                   const int64_t first = (dz.number * s.kernel[1] + dy.number) * s.kernel[2];
+                   for (size_t i = 0; i < number.size(); ++i)
+                     number[i] = static_cast<C>(first + width[i].number);
+                   ops.max_taps(taps.data(), numbers.data(), n, s.out[2], values + r * s.out[2],
+                                number.data());
+                   writer.write(r, at, number.data());
+                 }
+               });
+}
+
+template <class C>
+void max_run(const C* x, int64_t step, int64_t n, int64_t inner, C first, C* best, C* number) {
+  if constexpr (std::is_integral_v<C>) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t c = 0; c < inner; ++c) {
+        const C v = x[i * step + c];
+        if (v <= best[c]) continue;
+        best[c] = v;
+        number[c] = first + i;
+      }
+  } else {
+    pool_ops<C>().max_run(x, step, n, inner, first, best, number);
+  }
+}
+
+// Any windows, one after another. Elements are numbered from the first of a run, so that numbers
+// are small enough to be exact in C.
+constexpr int64_t kLongestRun = 1 << 20;
+template <class C>
+void max_by_windows(const C* x, const PoolShape& s, const Spans (&spans)[3],
+                    const std::vector<Spans>* of_plane, C* values, const Array& index,
+                    PackedOutput& index_memory) {
+  const int64_t inner = s.inner, plane_size = volume(s.in) * inner;
+  const bool plain_index = index.dtype == kLong;
+  parallel_for(
+      0, s.planes * s.out[0] * s.out[1],
+      pool_grain(s.out[2] * inner *
+                 std::max<int64_t>(1, volume(s.in) / std::max<int64_t>(1, volume(s.out)))),
+      [&](int64_t begin, int64_t end) {
+        std::vector<C> best(static_cast<size_t>(inner)), number(best.size());
+        std::vector<int64_t> where(best.size());
+        for (int64_t r = begin; r < end; ++r) {
+          const OutputRow at(s, r);
+          const auto span = [&](int d, int64_t o) -> const Span& {
+            return of_plane ? of_plane[d][static_cast<size_t>(at.plane)][static_cast<size_t>(o)]
+                            : spans[d][static_cast<size_t>(o)];
+          };
+          const Span &dz = span(0, at.z), &dy = span(1, at.y);
+          for (int64_t o = 0; o < s.out[2]; ++o) {
+            const Span& dx = span(2, o);
+            if constexpr (std::is_integral_v<C>)
+              std::fill(best.begin(), best.end(), std::numeric_limits<C>::min());
+            else
+              std::fill(best.begin(), best.end(), -std::numeric_limits<C>::infinity());
+            const auto place = [&](int64_t z, int64_t y, int64_t k) {
+              if (!plain_index)
+                return ((dz.number + z) * s.kernel[1] + dy.number + y) * s.kernel[2] + dx.number +
+                       k;
+              return ((dz.first + z * s.dilation[0]) * s.in[1] + dy.first + y * s.dilation[1]) *
+                         s.in[2] +
+                     dx.first + k * s.dilation[2];
+            };
+            std::fill(where.begin(), where.end(), place(0, 0, 0));
+            for (int64_t z = 0; z < dz.count; ++z)
+              for (int64_t y = 0; y < dy.count; ++y) {
+                const int64_t offset =
+                    ((dz.first + z * s.dilation[0]) * s.in[1] + dy.first + y * s.dilation[1]) *
+                        s.in[2] +
+                    dx.first;
+                for (int64_t k = 0; k < dx.count; k += kLongestRun) {
+                  std::fill(number.begin(), number.end(), C(-1));
+                  max_run<C>(x + at.plane * plane_size + (offset + k * s.dilation[2]) * inner,
+                             s.dilation[2] * inner, std::min(kLongestRun, dx.count - k), inner,
+                             C(0), best.data(), number.data());
+                  for (size_t c = 0; c < number.size(); ++c)
+                    if (number[c] >= 0) where[c] = place(z, y, k + static_cast<int64_t>(number[c]));
+                }
+              }
+            const int64_t to = (r * s.out[2] + o) * inner;
+            std::copy(best.begin(), best.end(), values + to);
+            for (size_t c = 0; c < where.size(); ++c) {
+              if (plain_index)
+                index_memory.as<int64_t>()[to + static_cast<int64_t>(c)] = where[c];
+              else
+                index_memory.as<uint8_t>()[to + static_cast<int64_t>(c)] =
+                    static_cast<uint8_t>(where[c]);
+            }
+          }
+        }
+      });
+}
+
+// Runs fn(x, values, index memory) on packed memory of the compute type.
+template <class F>
+void on_packed(const Array& x, const Array& values, const Array& index, const F& fn) {
+  if (values.numel == 0) return;
+  dispatch_compute(x.dtype, [&]<class C>(C) {
+    const Packed in(x, dtype_v<C>);
+    PackedOutput out(values, dtype_v<C>), at(index, index.dtype);
+    fn(in.as<C>(), out.as<C>(), at);
+    out.commit();
+    at.commit();
+  });
+}
+
+}  // namespace
+
+void max_pool(const Array& x, const PoolShape& s, const Array& values, const Array& index) {
+  on_packed(x, values, index, [&]<class C>(const C* in, C* out, PackedOutput& at) {
+    if constexpr (std::is_floating_point_v<C>)
+      if (PhasedRows<C>::suits(s)) return max_by_taps<C>(in, s, out, index, at);
+    const Spans spans[3] = {regular_spans(s, 0), regular_spans(s, 1), regular_spans(s, 2)};
+    max_by_windows<C>(in, s, spans, nullptr, out, index, at);
+  });
+}
+
+void adaptive_max_pool(const Array& x, const PoolShape& s, const Array& values,
+                       const Array& index) {
+  on_packed(x, values, index, [&]<class C>(const C* in, C* out, PackedOutput& at) {
+    const Spans spans[3] = {adaptive_spans(s, 0), adaptive_spans(s, 1), adaptive_spans(s, 2)};
+    max_by_windows<C>(in, s, spans, nullptr, out, index, at);
+  });
+}
+
+void fractional_max_pool(const Array& x, const Array& samples, const PoolShape& s,
+                         const Array& values, const Array& index) {
+  const Packed random(samples, kDouble);
+  const int64_t n = samples.ndim > 0 ? samples.sizes[samples.ndim - 1] : 0;
+  // Steps are computed in the dtype of the input, as they would be with samples of that dtype.
+  const bool single = x.dtype != kDouble;
+  std::vector<Spans> spans[3];
+  for (int d = 0; d < 3; ++d)
+    for (int64_t p = 0; p < s.planes; ++p) {
+      Spans& of_plane = spans[d].emplace_back();
+      const int64_t room = s.in[d] - s.kernel[d];
+      // Of two samples the first is for the columns, of three the first is for the depth.
+      const int64_t which = n == 2 ? 2 - d : d;
+      const double sample = n == 2 && d == 0 ? 0 : random.as<double>()[p * n + which];
+      const double alpha =
+          s.out[d] > 1 ? static_cast<double>(room) / static_cast<double>(s.out[d] - 1) : 0;
+      const auto floor_of = [&](double i) {
+        const double v =
+            single ? static_cast<float>(static_cast<float>(i + sample) * static_cast<float>(alpha))
+                   : (i + sample) * alpha;
+        // A sample that is no number in [0, 1) must not lead outside.
+        return v >= 0 && v <= 0x1p52 ? static_cast<int64_t>(v) : 0;
+      };
+      for (int64_t o = 0; o < s.out[d]; ++o) {
+        const int64_t at =
+            o == s.out[d] - 1 ? room : floor_of(static_cast<double>(o)) - floor_of(0);
+        of_plane.push_back({std::clamp<int64_t>(at, 0, room), s.kernel[d], 0, s.kernel[d]});
+      }
+    }
+  on_packed(x, values, index, [&]<class C>(const C* in, C* out, PackedOutput& at) {
+    const Spans none[3];
+    max_by_windows<C>(in, s, none, spans, out, index, at);
+  });
+}
+
+namespace {
+
+// Calls fn(plane, element of the output within the plane, channel, element of the input within the
+// plane, -1 if there is none) for planes [begin, end).
+template <class F>
+void each_index(const PoolShape& s, const Array& index, const Packed& memory, int64_t begin,
+                int64_t end, const F& fn) {
+  const int64_t in_size = volume(s.in), out_size = volume(s.out), inner = s.inner;
+  const auto checked = [in_size](int64_t at) { return at >= 0 && at < in_size ? at : -1; };
+  if (index.dtype == kLong) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t* at = memory.as<int64_t>() + p * out_size * inner;
+      for (int64_t o = 0; o < out_size; ++o)
+        for (int64_t c = 0; c < inner; ++c) fn(p, o, c, checked(at[o * inner + c]));
+    }
+    return;
+  }
+  int64_t delta[256];
+  std::fill(std::begin(delta), std::end(delta), std::numeric_limits<int64_t>::min() / 2);
+  const int64_t known = std::min<int64_t>(256, volume(s.kernel));
+  for (int64_t k = 0; k < known; ++k) {
+    const int64_t x = k % s.kernel[2], y = k / s.kernel[2] % s.kernel[1],
+                  z = k / s.kernel[2] / s.kernel[1];
+    delta[k] = (z * s.dilation[0] * s.in[1] + y * s.dilation[1]) * s.in[2] + x * s.dilation[2];
+  }
+  for (int64_t p = begin; p < end; ++p) {
+    const uint8_t* at = memory.as<uint8_t>() + p * out_size * inner;
+    int64_t o = 0;
+    for (int64_t z = 0; z < s.out[0]; ++z)
+      for (int64_t y = 0; y < s.out[1]; ++y) {
+        int64_t base =
+            ((z * s.stride[0] - s.padding[0]) * s.in[1] + y * s.stride[1] - s.padding[1]) *
+                s.in[2] -
+            s.padding[2];
+        for (int64_t x = 0; x < s.out[2]; ++x, ++o, base += s.stride[2])
+          for (int64_t c = 0; c < inner; ++c) fn(p, o, c, checked(base + delta[at[o * inner + c]]));
+      }
+  }
+}
+
+template <class C>
+C sum_of(C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
+}
+
+}  // namespace
+
+void pool_scatter(const Array& g, const Array& index, const PoolShape& s, const Array& out) {
+  if (out.numel == 0) return;
+  dispatch_compute(g.dtype, [&]<class C>(C) {
+    const Packed grad(g, dtype_v<C>), at(index, index.dtype);
+    PackedOutput to(out, dtype_v<C>);
+    const int64_t in_size = volume(s.in) * s.inner, out_size = volume(s.out) * s.inner;
+    const C* from = grad.as<C>();
+    C* target = to.as<C>();
+    parallel_for(0, s.planes, pool_grain(in_size), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        std::fill_n(target + p * in_size, in_size, C(0));
+        each_index(s, index, at, p, p + 1, [&](int64_t, int64_t o, int64_t c, int64_t i) {
+          if (i < 0) return;
+          C& element = target[p * in_size + i * s.inner + c];
+          element = sum_of(element, from[p * out_size + o * s.inner + c]);
+        });
+      }
+    });
+    to.commit();
+  });
+}
+
+void pool_gather(const Array& x, const Array& index, const PoolShape& s, const Array& out) {
+  if (out.numel == 0) return;
+  dispatch_compute(x.dtype, [&]<class C>(C) {
+    const Packed from(x, dtype_v<C>), at(index, index.dtype);
+    PackedOutput to(out, dtype_v<C>);
+    const int64_t in_size = volume(s.in) * s.inner, out_size = volume(s.out) * s.inner;
+    parallel_for(0, s.planes, pool_grain(out_size), [&](int64_t begin, int64_t end) {
+      each_index(s, index, at, begin, end, [&](int64_t p, int64_t o, int64_t c, int64_t i) {
+        to.as<C>()[p * out_size + o * s.inner + c] =
+            i < 0 ? C(0) : from.as<C>()[p * in_size + i * s.inner + c];
+      });
+    });
+    to.commit();
+  });
+}
+
+}  // namespace tandem::kernels

@@ -1,0 +1,205 @@
+#include "tandem/kernels/pool_simd.h"
+
+#include <cstring>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tandem/kernels/pool_simd.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h comes first.
+#include "tandem/kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::kernels {
+namespace HWY_NAMESPACE {
+
+template <class C>
+HWY_INLINE void take_greater(Vec<C> v, Vec<C> n, Vec<C>& best, Vec<C>& number) {
+  const auto take = (v > best) | (v != v);
+  best = select(take, v, best);
+  number = select(take, n, number);
+}
+
+template <class C>
+void max_taps(const C* const* taps, const C* numbers, int64_t n_taps, int64_t n, C* best,
+              C* number) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  const Vec<C> least = Vec<C>::of(-std::numeric_limits<C>::infinity());
+  int64_t i = 0;
+  for (; i + kN <= n; i += kN) {
+    Vec<C> b = least, at = load(number + i);
+    for (int64_t t = 0; t < n_taps; ++t)
+      take_greater(load(taps[t] + i), Vec<C>::of(numbers[t]), b, at);
+    store(b, best + i);
+    store(at, number + i);
+  }
+  if (i == n) return;
+  Vec<C> b = least, at = load_part(number + i, n - i);
+  for (int64_t t = 0; t < n_taps; ++t)
+    take_greater(load_part(taps[t] + i, n - i), Vec<C>::of(numbers[t]), b, at);
+  store_part(b, best + i, n - i);
+  store_part(at, number + i, n - i);
+}
+
+template <class C>
+void average_taps(const C* const* taps, int64_t n_taps, int64_t n, const C* divisor, C* out) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  int64_t i = 0;
+  for (; i + kN <= n; i += kN) {
+    Vec<C> sum = Vec<C>::of(0);
+    for (int64_t t = 0; t < n_taps; ++t) sum = sum + load(taps[t] + i);
+    store(sum / load(divisor + i), out + i);
+  }
+  if (i == n) return;
+  Vec<C> sum = Vec<C>::of(0);
+  for (int64_t t = 0; t < n_taps; ++t) sum = sum + load_part(taps[t] + i, n - i);
+  store_part(sum / load_part(divisor + i, n - i), out + i, n - i);
+}
+
+template <class C>
+void spread_taps(C* const* taps, int64_t n_taps, int64_t n, const C* g, const C* divisor) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  int64_t i = 0;
+  for (; i + kN <= n; i += kN) {
+    const Vec<C> share = load(g + i) / load(divisor + i);
+    for (int64_t t = 0; t < n_taps; ++t) store(load(taps[t] + i) + share, taps[t] + i);
+  }
+  if (i == n) return;
+  const Vec<C> share = load_part(g + i, n - i) / load_part(divisor + i, n - i);
+  for (int64_t t = 0; t < n_taps; ++t)
+    store_part(load_part(taps[t] + i, n - i) + share, taps[t] + i, n - i);
+}
+
+template <class C>
+void pick(const C* x, int64_t stride, int64_t n, C* out) {
+  if (stride == 1) {
+    memcpy(out, x, static_cast<size_t>(n) * sizeof(C));
+    return;
+  }
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kN = Vec<C>::kLanes;
+  // The last element's neighbour may lie outside.
+  if (stride == 2)
+    for (; i + kN < n; i += kN) {
+      hn::Vec<Tag<C> > even, odd;
+      hn::LoadInterleaved2(Tag<C>(), x + 2 * i, even, odd);
+      store(Vec<C>(even), out + i);
+    }
+#endif
+  for (; i < n; ++i) out[i] = x[i * stride];
+}
+
+// Calls f(c, lanes) for registers of channels; lanes is less than a register's only at the end.
+template <class C, class F>
+HWY_INLINE void each_register(int64_t inner, const F& f) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  int64_t c = 0;
+  for (; c + kN <= inner; c += kN) f(c, kN);
+  if (c < inner) f(c, inner - c);
+}
+template <class C>
+HWY_INLINE Vec<C> load_lanes(const C* p, int64_t n) {
+  return n == Vec<C>::kLanes ? load(p) : load_part(p, n);
+}
+template <class C>
+HWY_INLINE void store_lanes(Vec<C> v, C* p, int64_t n) {
+  n == Vec<C>::kLanes ? store(v, p) : store_part(v, p, n);
+}
+
+template <class C>
+void max_run(const C* x, int64_t step, int64_t n, int64_t inner, C first_number, C* best,
+             C* number) {
+  if (inner == 1) {
+    C b = *best, at = *number;
+    for (int64_t i = 0; i < n; ++i) {
+      const C v = x[i * step];
+      if (v > b || v != v) {
+        b = v;
+        at = first_number + static_cast<C>(i);
+      }
+    }
+    *best = b;
+    *number = at;
+    return;
+  }
+  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
+    Vec<C> b = load_lanes(best + c, lanes), at = load_lanes(number + c, lanes);
+    for (int64_t i = 0; i < n; ++i)
+      take_greater(load_lanes(x + i * step + c, lanes),
+                   Vec<C>::of(first_number + static_cast<C>(i)), b, at);
+    store_lanes(b, best + c, lanes);
+    store_lanes(at, number + c, lanes);
+  });
+}
+
+template <class C>
+void add_run(const C* x, int64_t step, int64_t n, int64_t inner, C* sum) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  if (inner == 1) {
+    int64_t i = 0;
+    C total = *sum;
+    if (step == 1 && n >= 2 * kN) {
+      Vec<C> lanes = load(x);
+      for (i = kN; i + kN <= n; i += kN) lanes = lanes + load(x + i);
+      C parts[kN];
+      store(lanes, parts);
+      for (int64_t l = 0; l < kN; ++l) total += parts[l];
+    }
+    for (; i < n; ++i) total += x[i * step];
+    *sum = total;
+    return;
+  }
+  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
+    Vec<C> s = load_lanes(sum + c, lanes);
+    for (int64_t i = 0; i < n; ++i) s = s + load_lanes(x + i * step + c, lanes);
+    store_lanes(s, sum + c, lanes);
+  });
+}
+
+template <class C>
+void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
+  if (inner == 1) {
+    const C v = *value;
+    for (int64_t i = 0; i < n; ++i) x[i * step] += v;
+    return;
+  }
+  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
+    const Vec<C> v = load_lanes(value + c, lanes);
+    for (int64_t i = 0; i < n; ++i) {
+      C* p = x + i * step + c;
+      store_lanes(load_lanes(static_cast<const C*>(p), lanes) + v, p, lanes);
+    }
+  });
+}
+
+template <class C>
+const PoolOps<C>* pool_table() {
+  static constexpr PoolOps<C> kTable = {max_taps<C>, average_taps<C>, spread_taps<C>, pick<C>,
+                                        max_run<C>,  add_run<C>,      spread_run<C>};
+  return &kTable;
+}
+const PoolOps<float>* pool_table_f32() { return pool_table<float>(); }
+const PoolOps<double>* pool_table_f64() { return pool_table<double>(); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tandem::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::kernels {
+
+HWY_EXPORT(pool_table_f32);
+HWY_EXPORT(pool_table_f64);
+
+template <>
+const PoolOps<float>& pool_ops<float>() {
+  return *HWY_DYNAMIC_DISPATCH(pool_table_f32)();
+}
+template <>
+const PoolOps<double>& pool_ops<double>() {
+  return *HWY_DYNAMIC_DISPATCH(pool_table_f64)();
+}
+
+}  // namespace tandem::kernels
+#endif

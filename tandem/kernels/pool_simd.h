@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tandem::kernels {
+
+/// The inner loops of pooling, for float and double, compiled for each instruction set. Numbers of
+/// elements within a window are kept as C, in which they are exact.
+template <class C>
+struct PoolOps {
+  /// For i < n: best[i] = the greatest of taps[0][i], taps[1][i], ..., number[i] = numbers[t] of
+  /// the tap it came from; number[i] is given as what it is if none is greater than -inf.
+  void (*max_taps)(const C* const* taps, const C* numbers, int64_t n_taps, int64_t n, C* best,
+                   C* number);
+  /// out[i] = (taps[0][i] + taps[1][i] + ...) / divisor[i].
+  void (*average_taps)(const C* const* taps, int64_t n_taps, int64_t n, const C* divisor, C* out);
+  /// taps[t][i] += g[i] / divisor[i], for taps in their order within i in its order.
+  void (*spread_taps)(C* const* taps, int64_t n_taps, int64_t n, const C* g, const C* divisor);
+  /// out[i] = x[i * stride].
+  void (*pick)(const C* x, int64_t stride, int64_t n, C* out);
+
+  /// n elements of `inner` channels, `step` apart: best and number go on with element number,
+  /// number + 1, ...
+  void (*max_run)(const C* x, int64_t step, int64_t n, int64_t inner, C first_number, C* best,
+                  C* number);
+  /// sum[c] += x[c] for each of n elements.
+  void (*add_run)(const C* x, int64_t step, int64_t n, int64_t inner, C* sum);
+  /// x[c] += value[c] for each of n elements.
+  void (*spread_run)(C* x, int64_t step, int64_t n, int64_t inner, const C* value);
+};
+template <class C>
+const PoolOps<C>& pool_ops();
+template <>
+const PoolOps<float>& pool_ops<float>();
+template <>
+const PoolOps<double>& pool_ops<double>();
+
+}  // namespace tandem::kernels
