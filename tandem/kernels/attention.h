@@ -32,13 +32,14 @@ struct Attention {
 /// The keys of a row that random numbers are counted for: whole blocks of the cipher.
 constexpr int64_t padded_keys(int64_t keys) { return (keys + 3) / 4 * 4; }
 
-/// out is [..., L, Ev], lse [..., L] the logarithm of each row's sum of exponentials (float64 for
-/// float64, float32 otherwise); both contiguous. A row without any key gives zeros if there are no
-/// keys at all, and NaN if all are masked.
+/// out is [..., L, Ev] with any strides, lse [..., L] the logarithm of each row's sum of
+/// exponentials (float64 for float64, float32 otherwise), contiguous. A row without any key gives
+/// zeros if there are no keys at all, and NaN if all are masked.
 void attention(const Attention& a, const Array& out, const Array& lse);
 
-/// The gradients by q, k, v and, unless it has no data, by the scores before softmax ([..., L, S]);
-/// all contiguous. `out` and `lse` are what `attention` gave, `grad` the gradient by out.
+/// The gradients by q, k, v, with any strides, and, unless it has no data, by the scores before
+/// softmax ([..., L, S], contiguous). `out` and `lse` are what `attention` gave, `grad` the
+/// gradient by out.
 void attention_backward(const Attention& a, const Array& grad, const Array& out, const Array& lse,
                         const Array& dq, const Array& dk, const Array& dv, const Array& dscores);
 

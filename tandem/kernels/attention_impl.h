@@ -86,14 +86,22 @@ void transpose(const C* src, int64_t ld, int64_t rows, int64_t cols, C* dst, int
   g.b = src, g.b_row = 1, g.b_col = ld;
   copy_b(g, dst, dst_ld);
 }
-/// Rows of a head of a contiguous array.
+/// The opposite of pack_rows.
 template <class T, class C>
 void unpack_rows(const Array& x, int64_t head, int64_t first, int64_t rows, const C* src,
                  int64_t ld) {
   const int64_t cols = x.sizes[x.ndim - 1];
-  T* dst = x.ptr<T>() + (head * x.sizes[x.ndim - 2] + first) * cols;
-  for (int64_t i = 0; i < rows; ++i, src += ld, dst += cols)
-    for (int64_t j = 0; j < cols; ++j) dst[j] = static_cast<T>(src[j]);
+  const Head h = head_of(x, head);
+  T* dst = x.ptr<T>() + h.offset + first * h.row;
+  for (int64_t i = 0; i < rows; ++i, src += ld, dst += h.row) {
+    if constexpr (std::is_same_v<T, C>) {
+      if (h.col == 1) {
+        std::memcpy(dst, src, static_cast<size_t>(cols) * sizeof(C));
+        continue;
+      }
+    }
+    for (int64_t j = 0; j < cols; ++j) dst[j * h.col] = static_cast<T>(src[j]);
+  }
 }
 
 /// C = alpha * A B + beta * C on the calling thread; rows of B and C are contiguous.

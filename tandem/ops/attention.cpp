@@ -3,10 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/apply.h"
 #include "tandem/core/generator.h"
-#include "tandem/kernels/attention.h"
-#include "tandem/ops/attr_checks_detail.h"
+#include "tandem/ops/attention_op.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/random_op.h"
@@ -22,24 +20,12 @@ namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
 
-struct AttentionAttrs {
-  bool causal = false;
-  double scale = 1;
-  double dropout = 0;
-  TANDEM_FIELDS(causal, scale, dropout)
-};
-
-struct AttentionBackwardAttrs {
-  bool causal = false;
-  double scale = 1;
-  double dropout = 0;
-  bool masked = false;     // True iff there is a mask among the inputs.
-  bool mask_grad = false;  // True iff the gradient by the scores is wanted too.
-  TANDEM_FIELDS(causal, scale, dropout, masked, mask_grad)
-};
-
 // What stands before the last two dimensions.
 IntArrayRef leading(IntArrayRef sizes) { return sizes.slice(0, sizes.size() - 2); }
+
+}  // namespace
+
+namespace attention {
 
 Dims with_last(IntArrayRef sizes, int64_t rows, int64_t cols) {
   Dims d(sizes.begin(), sizes.end());
@@ -48,9 +34,8 @@ Dims with_last(IntArrayRef sizes, int64_t rows, int64_t cols) {
   return d;
 }
 
-// Queries, keys and values from input `first` on, and the mask at `mask` (-1: none).
-void check_inputs(const InferArgs& a, int first, int mask, double dropout) {
-  const TensorType &q = a.in(first), &k = a.in(first + 1), &v = a.in(first + 2);
+void check_types(const TensorType& q, const TensorType& k, const TensorType& v,
+                 const TensorType* mask, double dropout) {
   TANDEM_CHECK_TYPE(is_floating(q.dtype) && q.dtype == k.dtype && q.dtype == v.dtype, kName,
                     ": expected query, key and value of one floating point dtype, got ", q.dtype,
                     ", ", k.dtype, " and ", v.dtype);
@@ -67,35 +52,119 @@ void check_inputs(const InferArgs& a, int first, int mask, double dropout) {
                      v.sizes);
   TANDEM_CHECK(dropout >= 0 && dropout <= 1, kName,
                ": dropout probability has to be between 0 and 1, but got ", dropout);
-  if (mask < 0) return;
-  const TensorType& m = a.in(mask);
-  TANDEM_CHECK_TYPE(m.dtype == kBool || m.dtype == q.dtype, kName,
+  if (mask == nullptr) return;
+  TANDEM_CHECK_TYPE(mask->dtype == kBool || mask->dtype == q.dtype, kName,
                     ": the mask must be of bools or of the query's dtype, ", q.dtype, ", but is ",
-                    m.dtype);
+                    mask->dtype);
   const Dims scores = with_last(q.sizes, q.sizes[n - 2], k.sizes[n - 2]);
-  bool fits = m.dim() <= q.dim();
-  for (size_t d = 0; fits && d < m.sizes.size(); ++d) {
-    const int64_t wanted = scores[scores.size() - m.sizes.size() + d];
-    fits = m.sizes[d] == 1 || m.sizes[d] == wanted;
+  bool fits = mask->dim() <= q.dim();
+  for (size_t d = 0; fits && d < mask->sizes.size(); ++d) {
+    const int64_t wanted = scores[scores.size() - mask->sizes.size() + d];
+    fits = mask->sizes[d] == 1 || mask->sizes[d] == wanted;
   }
-  TANDEM_CHECK_SHAPE(fits, kName, ": a mask of shape ", m.sizes,
+  TANDEM_CHECK_SHAPE(fits, kName, ": a mask of shape ", mask->sizes,
                      " does not broadcast to the scores' ", scores);
 }
 
+void check_state(const OpDef& op, const TensorType& state) {
+  TANDEM_CHECK_TYPE(state.dtype == kLong && state.sizes.size() == 1 && state.sizes[0] >= 2, op.name,
+                    ": expected the state of a generator, got ", state);
+}
+
 DType sum_dtype(DType t) { return t == kDouble ? kDouble : kFloat; }
+
+void fill_call(kernels::Attention& call, bool causal, double scale, double dropout,
+               const Array* state) {
+  call.causal = causal;
+  call.scale = scale;
+  if (state == nullptr) return;
+  call.dropout = dropout;
+  call.seed = static_cast<uint64_t>(state->ptr<int64_t>()[0]);
+  call.counter = static_cast<uint64_t>(state->ptr<int64_t>()[state->strides[0]]);
+}
+
+namespace {
+
+// True for each key that a query sees in a causal call.
+Tensor causal_mask(const Tensor& q, const Tensor& k) {
+  return ones({q.size(-2), k.size(-2)}, q.options().dtype(kBool)).tril();
+}
+
+// As many numbers a row as whole blocks of the cipher give.
+Dims drawn_sizes(IntArrayRef weights) {
+  return attention::with_last(weights, weights[weights.size() - 2],
+                              kernels::padded_keys(weights.back()));
+}
+
+}  // namespace
+
+Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, bool causal, double scale) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  Tensor scores = matmul(q, k.transpose(-2, -1)) * scale;
+  if (causal) scores = scores.masked_fill(causal_mask(q, k).logical_not(), kNone);
+  if (mask.defined() && mask.dtype() == kBool)
+    scores = scores.masked_fill(mask.logical_not(), kNone);
+  else if (mask.defined())
+    scores = scores + mask;
+  return scores.softmax(-1);
+}
+
+Tensor dropout_factors(const Tensor& state, const Tensor& q, const Tensor& k, double p) {
+  const Tensor kept = bernoulli_of(state, drawn_sizes(with_last(q.sizes(), q.size(-2), k.size(-2))),
+                                   1 - p, q.options().requires_grad(false));
+  return kept.narrow(-1, 0, k.size(-2)) * (p < 1 ? 1 / (1 - p) : 0.0);
+}
+
+Tensor draw_state(IntArrayRef weights, double dropout, Device device) {
+  if (dropout == 0) return Tensor();
+  return default_generator().draw(numel_of(drawn_sizes(weights))).to(device);
+}
+
+// With P the weights, D the factors of dropout and x, y, z, w what flows back into dq, dk, dv and
+// the gradient by the scores, the scalar to differentiate is <e, dS> + <z, dV> where
+//   e = scale (x k^T + q y^T) + w,  dS = P (dP - rowsum(P dP)),  dP = D (g v^T),  dV = (P D)^T g.
+// Softmax's derivative is symmetric: <e, dS> = <f, dP> with f = P (e - rowsum(P e)).
+SecondOrderGrads second_order(const SecondOrder& s) {
+  const Tensor p = weights_of(s.q, s.k, s.mask, s.causal, s.scale);
+  const auto dropped = [&](const Tensor& t) { return s.factors.defined() ? t * s.factors : t; };
+  const auto turned = [](const Tensor& t) { return t.transpose(-2, -1); };
+  const auto row_sum = [](const Tensor& t) { return t.sum(-1, true); };
+
+  Tensor e = (matmul(s.x, turned(s.k)) + matmul(s.q, turned(s.y))) * s.scale;
+  if (s.w.defined()) e = e + s.w;
+  const Tensor dp = dropped(matmul(s.g, turned(s.v)));
+  const Tensor delta = row_sum(p * dp), r = row_sum(p * e);
+  const Tensor fd = dropped(p * (e - r)), pd = dropped(p);
+  const Tensor ds = p * (dp - delta);
+  // By the weights, then by the scores.
+  const Tensor tp = e * (dp - delta) - r * dp + dropped(matmul(s.g, turned(s.z)));
+  const Tensor ts = p * (tp - row_sum(p * tp));
+  return {.g = matmul(fd, s.v) + matmul(pd, s.z),
+          .q = (matmul(ts, s.k) + matmul(ds, s.y)) * s.scale,
+          .k = (matmul(turned(ts), s.q) + matmul(turned(ds), s.x)) * s.scale,
+          .v = matmul(turned(fd), s.g),
+          .scores = ts};
+}
+
+}  // namespace attention
+
+namespace {
+
+using attention::with_last;
 
 void infer_forward(const InferArgs& a, int first) {
   const auto& f = a.attrs<AttentionAttrs>();
   TANDEM_CHECK(a.n_inputs == first + 3 || a.n_inputs == first + 4, a.op.name, ": takes ", first + 3,
                " or ", first + 4, " inputs, not ", a.n_inputs);
-  check_inputs(a, first, a.n_inputs > first + 3 ? first + 3 : -1, f.dropout);
+  attention::check_types(a.in(first), a.in(first + 1), a.in(first + 2),
+                         a.n_inputs > first + 3 ? &a.in(first + 3) : nullptr, f.dropout);
   const TensorType& q = a.in(first);
   a.out(0).sizes = q.sizes;
   a.out(0).sizes.back() = a.in(first + 2).sizes.back();
   a.out(0).dtype = q.dtype;
   a.out(1).sizes = q.sizes;
   a.out(1).sizes.pop_back();
-  a.out(1).dtype = sum_dtype(q.dtype);
+  a.out(1).dtype = attention::sum_dtype(q.dtype);
 }
 
 template <class A>
@@ -106,13 +175,7 @@ kernels::Attention kernel_call(const KernelArgs& a, int first, int mask, int sta
   c.k = a.in(first + 1);
   c.v = a.in(first + 2);
   if (mask >= 0) c.mask = a.in(mask);
-  c.causal = f.causal;
-  c.scale = f.scale;
-  if (state < 0) return c;
-  const Array& s = a.in(state);
-  c.dropout = f.dropout;
-  c.seed = static_cast<uint64_t>(s.ptr<int64_t>()[0]);
-  c.counter = static_cast<uint64_t>(s.ptr<int64_t>()[s.strides[0]]);
+  attention::fill_call(c, f.causal, f.scale, f.dropout, state >= 0 ? &a.in(state) : nullptr);
   return c;
 }
 
@@ -152,7 +215,7 @@ TANDEM_OP(kAttentionDropout) = {
     .name = "scaled_dot_product_attention_dropout",
     .infer =
         [](const InferArgs& a) {
-          detail::check_state(a);
+          attention::check_state(a.op, a.in());
           infer_forward(a, 1);
         },
     .kernel = [](const KernelArgs& a) { forward_kernel(a, 1); },
@@ -177,7 +240,8 @@ void infer_backward(const InferArgs& a) {
   const auto& f = a.attrs<AttentionBackwardAttrs>();
   const int wanted = 6 + f.masked + (f.dropout > 0);
   TANDEM_CHECK(a.n_inputs == wanted, a.op.name, ": takes ", wanted, " inputs, not ", a.n_inputs);
-  check_inputs(a, 1, mask_input(f), f.dropout);
+  attention::check_types(a.in(1), a.in(2), a.in(3), f.masked ? &a.in(mask_input(f)) : nullptr,
+                         f.dropout);
   const TensorType &q = a.in(1), &k = a.in(2), &v = a.in(3);
   Dims out = q.sizes, sums = q.sizes;
   out.back() = v.sizes.back();
@@ -186,12 +250,10 @@ void infer_backward(const InferArgs& a) {
                      a.op.name, ": expected a gradient and an output of shape ", out,
                      " and sums of shape ", sums, ", got ", a.in(0).sizes, ", ", a.in(4).sizes,
                      " and ", a.in(5).sizes);
-  TANDEM_CHECK_TYPE(
-      a.in(0).dtype == q.dtype && a.in(4).dtype == q.dtype && a.in(5).dtype == sum_dtype(q.dtype),
-      a.op.name, ": gradient, output and sums do not go with a query of ", q.dtype);
-  if (const int s = state_input(f); s >= 0)
-    TANDEM_CHECK_TYPE(a.in(s).dtype == kLong && a.in(s).sizes.size() == 1 && a.in(s).sizes[0] >= 2,
-                      a.op.name, ": the last input is the state of a generator, not ", a.in(s));
+  TANDEM_CHECK_TYPE(a.in(0).dtype == q.dtype && a.in(4).dtype == q.dtype &&
+                        a.in(5).dtype == attention::sum_dtype(q.dtype),
+                    a.op.name, ": gradient, output and sums do not go with a query of ", q.dtype);
+  if (f.dropout > 0) attention::check_state(a.op, a.in(state_input(f)));
   for (int i = 0; i < 3; ++i) {
     a.out(i).sizes = a.in(1 + i).sizes;
     a.out(i).dtype = q.dtype;
@@ -201,68 +263,27 @@ void infer_backward(const InferArgs& a) {
   a.out(3).dtype = q.dtype;
 }
 
-// True for each key that a query sees in a causal call.
-Tensor causal_mask(const Tensor& q, const Tensor& k) {
-  return ones({q.size(-2), k.size(-2)}, q.options().dtype(kBool)).tril();
-}
-
-// The weights before dropout, in public ops.
-Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, bool causal, double scale) {
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  Tensor scores = matmul(q, k.transpose(-2, -1)) * scale;
-  if (causal) scores = scores.masked_fill(causal_mask(q, k).logical_not(), kNone);
-  if (mask.defined() && mask.dtype() == kBool)
-    scores = scores.masked_fill(mask.logical_not(), kNone);
-  else if (mask.defined())
-    scores = scores + mask;
-  return scores.softmax(-1);
-}
-
-Dims drawn_sizes(const Tensor& q, const Tensor& k) {
-  return with_last(q.sizes(), q.size(-2), kernels::padded_keys(k.size(-2)));
-}
-
-// What weights are multiplied by: 0 where they are dropped. The same numbers as the kernel draws.
-Tensor dropout_factors(const Tensor& state, const Tensor& q, const Tensor& k, double p) {
-  const Tensor kept =
-      bernoulli_of(state, drawn_sizes(q, k), 1 - p, q.options().requires_grad(false));
-  return kept.narrow(-1, 0, k.size(-2)) * (p < 1 ? 1 / (1 - p) : 0.0);
-}
-
-// The gradient of the gradient, by gradient (g), query, key, value and mask.
-//
-// With P the weights, D the factors of dropout and x, y, z, w what flows back into dq, dk, dv and
-// the gradient by the scores, the scalar to differentiate is <e, dS> + <z, dV> where
-//   e = scale (x k^T + q y^T) + w,  dS = P (dP - rowsum(P dP)),  dP = D (g v^T),  dV = (P D)^T g.
-// Softmax's derivative is symmetric: <e, dS> = <f, dP> with f = P (e - rowsum(P e)).
-Grads second_order(const VjpArgs& a) {
+Grads second_vjp(const VjpArgs& a) {
   const auto& f = a.attrs<AttentionBackwardAttrs>();
-  const Tensor g = a.input(0), q = a.input(1), k = a.input(2), v = a.input(3);
-  const Tensor mask = f.masked ? a.input(mask_input(f)) : Tensor();
-  const Tensor p = weights_of(q, k, mask, f.causal, f.scale);
-  const Tensor d =
-      f.dropout > 0 ? dropout_factors(a.input(state_input(f)), q, k, f.dropout) : Tensor();
-  const auto dropped = [&](const Tensor& t) { return d.defined() ? t * d : t; };
-  const auto turned = [](const Tensor& t) { return t.transpose(-2, -1); };
-  const auto row_sum = [](const Tensor& t) { return t.sum(-1, true); };
-
-  const Tensor x = a.grad_or_zeros(0), y = a.grad_or_zeros(1), z = a.grad_or_zeros(2);
-  Tensor e = (matmul(x, turned(k)) + matmul(q, turned(y))) * f.scale;
-  if (f.mask_grad) e = e + a.grad_or_zeros(3);
-  const Tensor dp = dropped(matmul(g, turned(v)));
-  const Tensor delta = row_sum(p * dp), r = row_sum(p * e);
-  const Tensor fd = dropped(p * (e - r)), pd = dropped(p);
-  const Tensor ds = p * (dp - delta);
-  // By the weights, then by the scores.
-  const Tensor tp = e * (dp - delta) - r * dp + dropped(matmul(g, turned(z)));
-  const Tensor ts = p * (tp - row_sum(p * tp));
-
+  attention::SecondOrder s{.g = a.input(0),
+                           .q = a.input(1),
+                           .k = a.input(2),
+                           .v = a.input(3),
+                           .x = a.grad_or_zeros(0),
+                           .y = a.grad_or_zeros(1),
+                           .z = a.grad_or_zeros(2),
+                           .causal = f.causal,
+                           .scale = f.scale};
+  if (f.masked) s.mask = a.input(mask_input(f));
+  if (f.dropout > 0)
+    s.factors = attention::dropout_factors(a.input(state_input(f)), s.q, s.k, f.dropout);
+  if (f.mask_grad) s.w = a.grad_or_zeros(3);
+  const attention::SecondOrderGrads r = attention::second_order(s);
   Grads grads(static_cast<size_t>(a.n_inputs()));
-  if (a.needs(0)) grads[0] = matmul(fd, v) + matmul(pd, z);
-  if (a.needs(1)) grads[1] = (matmul(ts, k) + matmul(ds, y)) * f.scale;
-  if (a.needs(2)) grads[2] = (matmul(turned(ts), q) + matmul(turned(ds), x)) * f.scale;
-  if (a.needs(3)) grads[3] = matmul(turned(fd), g);
-  if (f.masked && a.needs(6)) grads[6] = ts.sum_to_size(a.input_type(6).sizes);
+  const Tensor* by[] = {&r.g, &r.q, &r.k, &r.v};
+  for (int i = 0; i < 4; ++i)
+    if (a.needs(i)) grads[static_cast<size_t>(i)] = *by[i];
+  if (f.masked && a.needs(6)) grads[6] = r.scores.sum_to_size(a.input_type(6).sizes);
   return grads;
 }
 
@@ -281,7 +302,7 @@ TANDEM_OP(kAttentionBackward) = {
         },
     .saves = Saves::all(Saves::in(0) | Saves::in(1) | Saves::in(2) | Saves::in(3) | Saves::in(6) |
                         Saves::in(7)),
-    .vjp = second_order,
+    .vjp = second_vjp,
     .outputs = 0,
     .count = [](AttrRef a) { return a.as<AttentionBackwardAttrs>().mask_grad ? 4 : 3; },
     .attrs = attrs_of<AttentionBackwardAttrs>,
@@ -358,8 +379,8 @@ Call prepare(const Tensor& query, const Tensor& key, const Tensor& value,
              : width > 0 ? 1 / std::sqrt(static_cast<double>(width))
                          : 1.0,
              dropout_p};
-  if (dropout_p > 0)
-    c.state = default_generator().draw(numel_of(drawn_sizes(c.q, c.k))).to(query.device());
+  c.state = attention::draw_state(with_last(c.q.sizes(), c.q.size(-2), c.k.size(-2)), dropout_p,
+                                  query.device());
   return c;
 }
 
@@ -388,8 +409,9 @@ std::tuple<Tensor, Tensor> _scaled_dot_product_attention(const Tensor& query, co
                                                          bool is_causal) {
   const Call c = prepare(query, key, value, attn_mask, dropout_p, is_causal, std::nullopt);
   if (!need_attn_weights) return {tiled(c), Tensor()};
-  Tensor weights = weights_of(c.q, c.k, c.mask, is_causal, c.attrs.scale);
-  if (c.state.defined()) weights = weights * dropout_factors(c.state, c.q, c.k, dropout_p);
+  Tensor weights = attention::weights_of(c.q, c.k, c.mask, is_causal, c.attrs.scale);
+  if (c.state.defined())
+    weights = weights * attention::dropout_factors(c.state, c.q, c.k, dropout_p);
   return {matmul(weights, c.v), weights};
 }
 

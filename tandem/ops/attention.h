@@ -25,4 +25,12 @@ std::tuple<Tensor, Tensor> _scaled_dot_product_attention(
     const std::optional<Tensor>& attn_mask = {}, double dropout_p = 0.0,
     bool need_attn_weights = false, bool is_causal = false);
 
+/// Self-attention of several heads on queries, keys and values that lie in one tensor, as a linear
+/// layer makes them: packed is [length, batch, 3 * width], the result [length, batch, width]. The
+/// same as splitting it into heads and joining them again, without the copies that this needs.
+/// A mask broadcasts to [batch, heads, length, length].
+Tensor packed_attention(const Tensor& packed, int64_t num_heads,
+                        const std::optional<Tensor>& attn_mask = {}, double dropout_p = 0.0,
+                        bool is_causal = false);
+
 }  // namespace tandem
