@@ -3,6 +3,7 @@
 /// All functions of tandem::nn::functional.
 
 #include "tandem/nn/functional/activation.h"
+#include "tandem/nn/functional/attention.h"
 #include "tandem/nn/functional/linear.h"
 #include "tandem/nn/functional/padding.h"
 #include "tandem/nn/functional/pixelshuffle.h"

@@ -3,6 +3,7 @@
 /// The options of all modules and functions.
 
 #include "tandem/nn/options/activation.h"
+#include "tandem/nn/options/attention.h"
 #include "tandem/nn/options/linear.h"
 #include "tandem/nn/options/padding.h"
 #include "tandem/nn/options/pixelshuffle.h"

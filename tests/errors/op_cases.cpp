@@ -190,6 +190,59 @@ void add_op_cases(std::vector<Case>& cases) {
        Kind::kError,
        [](Things&) { multinomial(ones({3}), 5); },
        {"multinomial", "5", "3", "replacement"}},
+      // -- attention
+      {"attention with keys of another width",
+       Kind::kShape,
+       [](Things& t) {
+         scaled_dot_product_attention(t.x, ones({5, 4}), ones({5, 2}));
+       },
+       {"scaled_dot_product_attention", "[2, 3]", "[5, 4]"}},
+      {"attention with a value too few",
+       Kind::kShape,
+       [](Things& t) {
+         scaled_dot_product_attention(t.x, ones({5, 3}), ones({4, 2}));
+       },
+       {"scaled_dot_product_attention", "[5, 3]", "[4, 2]"}},
+      {"attention with a mask that does not fit",
+       Kind::kShape,
+       [](Things& t) {
+         scaled_dot_product_attention(t.x, ones({5, 3}), ones({5, 2}), ones({2, 4}));
+       },
+       {"scaled_dot_product_attention", "[2, 4]", "[2, 5]"}},
+      {"attention with a mask of whole numbers",
+       Kind::kType,
+       [](Things& t) {
+         scaled_dot_product_attention(t.x, t.x, t.x, ones({2, 2}, kLong));
+       },
+       {"scaled_dot_product_attention", "mask", "Long"}},
+      {"attention of mixed dtypes",
+       Kind::kType,
+       [](Things& t) { scaled_dot_product_attention(t.x, t.wide, t.x); },
+       {"scaled_dot_product_attention", "Float", "Double"}},
+      {"attention of a vector",
+       Kind::kShape,
+       [](Things& t) { scaled_dot_product_attention(t.y, t.y, t.y); },
+       {"scaled_dot_product_attention", "two dimensions", "[4]"}},
+      {"attention that drops too much",
+       Kind::kError,
+       [](Things& t) { scaled_dot_product_attention(t.x, t.x, t.x, {}, 1.5); },
+       {"scaled_dot_product_attention", "1.5"}},
+      {"attention with a mask and causal",
+       Kind::kError,
+       [](Things& t) {
+         scaled_dot_product_attention(t.x, t.x, t.x, ones({2, 2}), 0, true);
+       },
+       {"scaled_dot_product_attention", "is_causal"}},
+      {"attention without keys",
+       Kind::kError,
+       [](Things& t) { scaled_dot_product_attention(t.x, t.none, t.x); },
+       {"scaled_dot_product_attention", "must be given"}},
+      {"packed attention for heads that do not share",
+       Kind::kShape,
+       [](Things&) {
+         packed_attention(ones({5, 2, 12}), 3);
+       },
+       {"packed_attention", "3 heads", "[5, 2, 12]"}},
       {"random numbers into a leaf", Kind::kError, [](Things& t) { t.w.normal_(); }, {"leaf"}},
   };
   cases.insert(cases.end(), own.begin(), own.end());

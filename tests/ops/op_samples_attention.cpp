@@ -55,6 +55,29 @@ ValuesList attend(const ValuesList& a, MaskKind kind, double scale = 0) {
   return {out};
 }
 
+// The same on queries, keys and values in one, [length, batch, 3 * width], for two heads.
+ValuesList attend_packed(const ValuesList& a, MaskKind kind) {
+  const int64_t length = a[0].sizes[0], batch = a[0].sizes[1], width = a[0].sizes[2] / 3, heads = 2,
+                each = width / heads;
+  ValuesList apart;
+  for (int64_t part = 0; part < 3; ++part) {
+    Values x = zeros_of({batch, heads, length, each});
+    each_index(x.sizes, [&](const Sizes& i) {
+      x.at(i) = a[0].at({i[2], i[0], part * width + i[1] * each + i[3]});
+    });
+    apart.push_back(x);
+  }
+  if (a.size() > 1) apart.push_back(a[1]);
+  const Values r = attend(apart, kind)[0];
+  Values out = zeros_of({length, batch, width});
+  each_index(r.sizes, [&](const Sizes& i) { out.at({i[2], i[0], i[1] * each + i[3]}) = r.at(i); });
+  return {out};
+}
+template <MaskKind kind>
+ValuesList attend_packed_with(const ValuesList& a) {
+  return attend_packed(a, kind);
+}
+
 template <MaskKind kind>
 ValuesList attend_with(const ValuesList& a) {
   return attend(a, kind);
@@ -150,6 +173,38 @@ void add_attention_rows(std::vector<Row>& rows) {
                     .big = true}},
        .dtypes = kFloats,
        .random = true});
+  rows.push_back({.name = "packed_attention",
+                  .ops = {"packed_attention", "packed_attention_backward"},
+                  .fn = FN(packed_attention(a[0], 2)),
+                  .reference = attend_packed_with<MaskKind::kNone>,
+                  .samples = {{.label = "plain", .inputs = {real({3, 2, 12})}},
+                              {.label = "bools",
+                               .inputs = {real({2, 2, 6}), given_mask({2, 1, 1, 2}, {1, 0, 1, 1})},
+                               .fn = FN(packed_attention(a[0], 2, a[1])),
+                               .reference = attend_packed_with<MaskKind::kBools>},
+                              {.label = "numbers",
+                               .inputs = {real({3, 1, 12}), real({3, 3})},
+                               .fn = FN(packed_attention(a[0], 2, a[1])),
+                               .reference = attend_packed_with<MaskKind::kNumbers>},
+                              {.label = "causal",
+                               .inputs = {real({3, 2, 6})},
+                               .fn = FN(packed_attention(a[0], 2, {}, 0, true)),
+                               .reference = attend_packed_with<MaskKind::kCausal>},
+                              {.label = "no tokens", .inputs = {real({0, 2, 6})}},
+                              {.label = "no batch", .inputs = {real({3, 0, 6})}},
+                              {.label = "no width", .inputs = {real({3, 2, 0})}},
+                              {.label = "big", .inputs = {real({300, 5, 48})}, .big = true}},
+                  .dtypes = kFloats,
+                  .tolerance32 = 2e-5});
+  rows.push_back({.name = "packed_attention with dropout",
+                  .ops = {"packed_attention_dropout", "packed_attention_backward"},
+                  .fn = FN(packed_attention(a[0], 2, {}, 0.4)),
+                  .samples = {{.label = "plain", .inputs = {real({3, 2, 12})}},
+                              {.label = "numbers",
+                               .inputs = {real({3, 1, 12}), real({3, 3})},
+                               .fn = FN(packed_attention(a[0], 2, a[1], 0.4))}},
+                  .dtypes = kFloats,
+                  .random = true});
   rows.push_back(
       {.name = "_scaled_dot_product_attention",
        .ops = {},
