@@ -3,6 +3,7 @@
 /// All modules.
 
 #include "tandem/nn/modules/activation.h"
+#include "tandem/nn/modules/attention.h"
 #include "tandem/nn/modules/common.h"
 #include "tandem/nn/modules/container/any.h"
 #include "tandem/nn/modules/container/functional.h"
