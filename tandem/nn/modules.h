@@ -3,7 +3,9 @@
 /// All modules.
 
 #include "tandem/nn/modules/activation.h"
+#include "tandem/nn/modules/adaptive.h"
 #include "tandem/nn/modules/attention.h"
+#include "tandem/nn/modules/batchnorm.h"
 #include "tandem/nn/modules/common.h"
 #include "tandem/nn/modules/container/any.h"
 #include "tandem/nn/modules/container/functional.h"
@@ -13,7 +15,11 @@
 #include "tandem/nn/modules/container/parameterdict.h"
 #include "tandem/nn/modules/container/parameterlist.h"
 #include "tandem/nn/modules/container/sequential.h"
+#include "tandem/nn/modules/dropout.h"
+#include "tandem/nn/modules/embedding.h"
+#include "tandem/nn/modules/instancenorm.h"
 #include "tandem/nn/modules/linear.h"
+#include "tandem/nn/modules/normalization.h"
 #include "tandem/nn/modules/padding.h"
 #include "tandem/nn/modules/pixelshuffle.h"
 #include "tandem/nn/modules/pooling.h"

@@ -3,8 +3,14 @@
 /// The options of all modules and functions.
 
 #include "tandem/nn/options/activation.h"
+#include "tandem/nn/options/adaptive.h"
 #include "tandem/nn/options/attention.h"
+#include "tandem/nn/options/batchnorm.h"
+#include "tandem/nn/options/dropout.h"
+#include "tandem/nn/options/embedding.h"
+#include "tandem/nn/options/instancenorm.h"
 #include "tandem/nn/options/linear.h"
+#include "tandem/nn/options/normalization.h"
 #include "tandem/nn/options/padding.h"
 #include "tandem/nn/options/pixelshuffle.h"
 #include "tandem/nn/options/pooling.h"
