@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "bench/timing.h"
 #include "tandem/base/parallel.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/tandem.h"
@@ -29,23 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double seconds(const std::function<void()>& call, int calls) {
-  const auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return since(start) / calls;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
-double fastest(const std::function<void()>& call) {
-  std::vector<double> rounds;
-  for (int r = 0; r < 9; ++r) rounds.push_back(seconds(call, 1));
-  return *std::min_element(rounds.begin(), rounds.end());
 }
 
 // Floating-point operations a second of a large product.
