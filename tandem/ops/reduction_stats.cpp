@@ -7,23 +7,6 @@ namespace tandem {
 
 Tensor dist(const Tensor& x, const Tensor& y, const Scalar& p) { return norm(x - y, p); }
 
-Tensor cdist(const Tensor& x, const Tensor& y, double p, std::optional<int64_t> compute_mode) {
-  TANDEM_CHECK_SHAPE(x.dim() >= 2 && y.dim() >= 2,
-                     "cdist: only supports at least 2D tensors, X1 got: ", x.dim(),
-                     "D and X2 got: ", y.dim(), "D");
-  TANDEM_CHECK_SHAPE(x.size(-1) == y.size(-1),
-                     "cdist: X1 and X2 must have the same number of columns. X1: ", x.size(-1),
-                     " X2: ", y.size(-1));
-  TANDEM_CHECK_TYPE(is_floating(x.dtype()) && is_floating(y.dtype()),
-                    "cdist: only supports floating-point dtypes, X1 got: ", x.dtype(),
-                    " and X2 got: ", y.dtype());
-  TANDEM_CHECK(p >= 0, "cdist: only supports non-negative p values, got ", p);
-  const int64_t mode = compute_mode.value_or(0);
-  TANDEM_CHECK(mode >= 0 && mode <= 2, "cdist: possible modes: 0, 1, 2, but was: ", mode);
-  // The rows of x against those of y: [.., P, 1, M] - [.., 1, R, M].
-  return norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, {-1});
-}
-
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
             const std::optional<Tensor>& append) {
   TANDEM_CHECK_SHAPE(x.dim() > 0, "diff: expects input to be at least one-dimensional");
