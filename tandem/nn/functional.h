@@ -13,3 +13,5 @@
 #include "tandem/nn/functional/pooling.h"
 #include "tandem/nn/functional/upsampling.h"
 #include "tandem/nn/functional/vision.h"
+#include "tandem/nn/functional/distance.h"
+#include "tandem/nn/functional/loss.h"

@@ -23,5 +23,7 @@
 #include "tandem/nn/modules/padding.h"
 #include "tandem/nn/modules/pixelshuffle.h"
 #include "tandem/nn/modules/pooling.h"
+#include "tandem/nn/modules/distance.h"
+#include "tandem/nn/modules/loss.h"
 #include "tandem/nn/modules/rnn.h"
 #include "tandem/nn/modules/upsampling.h"

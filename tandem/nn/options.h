@@ -14,6 +14,8 @@
 #include "tandem/nn/options/padding.h"
 #include "tandem/nn/options/pixelshuffle.h"
 #include "tandem/nn/options/pooling.h"
+#include "tandem/nn/options/distance.h"
+#include "tandem/nn/options/loss.h"
 #include "tandem/nn/options/rnn.h"
 #include "tandem/nn/options/upsampling.h"
 #include "tandem/nn/options/vision.h"
