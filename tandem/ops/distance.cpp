@@ -79,8 +79,9 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
                     " and ", x2.type_of());
   const Dims sizes = broadcast_shapes("cosine_similarity", x1.sizes(), x2.sizes());
   const Tensor a = x1.expand(sizes), b = x2.expand(sizes);
-  const Tensor dot = (a * b).sum(dim), size = a.square().sum(dim) * b.square().sum(dim);
-  return dot / size.clamp_min(eps * eps).sqrt();
+  // A bounded norm has no gradient: nothing is divided by 0.
+  const auto bounded = [&](const Tensor& v) { return norm(v, 2, {dim}).clamp_min(eps); };
+  return (a * b).sum(dim) / (bounded(a) * bounded(b));
 }
 
 }  // namespace tandem

@@ -94,6 +94,7 @@ const std::vector<Row>& all_rows() {
     add_control_rows(r);
     add_rnn_rows(r);
     add_norm_rows(r);
+    add_loss_rows(r);
     add_attention_rows(r);
     add_padding_rows(r);
     add_pool_rows(r);
