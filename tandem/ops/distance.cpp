@@ -62,8 +62,10 @@ Tensor pdist(const Tensor& x, double p) {
       first.push_back(i);
       second.push_back(j);
     }
-  return norm(x.index_select(0, tensor(first, kLong)) - x.index_select(0, tensor(second, kLong)), p,
-              {1});
+  const auto rows = [&](const std::vector<int64_t>& list) {
+    return x.index_select(0, tensor(list, kLong).to(x.device()));
+  };
+  return norm(rows(first) - rows(second), p, {1});
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {

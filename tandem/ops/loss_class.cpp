@@ -4,6 +4,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/kernels/cross_entropy.h"
 #include "tandem/ops/batch_detail.h"
+#include "tandem/ops/loss_class_op.h"
 #include "tandem/ops/loss_detail.h"
 #include "tandem/ops/ops.h"
 
@@ -13,33 +14,13 @@ using detail::check_reduction;
 using detail::given;
 using detail::reduced_loss;
 
-extern const OpDef kCrossEntropyBackward;
-extern const OpDef kNllLoss;
-extern const OpDef kNllLossBackward;
-
 namespace {
-
-struct ClassLossAttrs {
-  int64_t reduction = Reduction::Mean;
-  int64_t ignore_index = -100;
-  double smoothing = 0;
-  TANDEM_FIELDS(reduction, ignore_index, smoothing)
-};
-
-struct NllBackwardAttrs {
-  int64_t reduction = Reduction::Mean;
-  int64_t ignore_index = -100;
-  Dims sizes;  // of what the gradient is by
-  TANDEM_FIELDS(reduction, ignore_index, sizes)
-};
 
 struct CheckClassesAttrs {
   std::string op;  // whose classes they are
   int64_t classes = 0;
   TANDEM_FIELDS(op, classes)
 };
-
-DType sum_dtype(DType t) { return t == kDouble ? kDouble : kFloat; }
 
 Dims without(IntArrayRef sizes, size_t dim) {
   Dims rest(sizes.begin(), sizes.end());
@@ -123,75 +104,6 @@ const Array* weight_of(const KernelArgs& a, int i) { return a.n_inputs > i ? &a.
 void refuse_weight_gradient(const VjpArgs& a, int i) {
   TANDEM_CHECK_AS(NotImplementedError, a.n_inputs() <= i || !a.needs(i), a.node.op->name,
                   ": the derivative for 'weight' is not implemented");
-}
-
-// Scores and targets of all samples of vmap as one batch; the weights must be the same for all.
-struct Merged {
-  explicit Merged(const BatchArgs& a, int x, int target) : a(a) {
-    scores = merge(a.sample(x));
-    classes = merge(a.sample(target));
-  }
-  Tensor merge(const Tensor& t) const { return t.flatten(0, 1); }
-  // [B * N, ...] as [B, N, ...].
-  Tensor split(const Tensor& t) const {
-    Dims sizes(t.sizes().begin(), t.sizes().end());
-    sizes[0] = a.size ? sizes[0] / a.size : 0;
-    sizes.insert(sizes.begin(), a.size);
-    return t.view(sizes);
-  }
-  // The sum over all places of each sample.
-  Tensor sums(const Tensor& t) const {
-    const Tensor s = split(t);
-    return s.reshape({a.size, a.size ? s.numel() / a.size : 0}).sum(1);
-  }
-  const BatchArgs& a;
-  Tensor scores, classes;
-};
-
-// The weight of each place; 0 where it does not count.
-Tensor place_weights(const Tensor& target, int64_t ignore, const Tensor& weight, DType dtype) {
-  const Tensor counts = target != ignore;
-  if (!weight.defined()) return counts.to(dtype);
-  const Tensor t = where(counts, target, 0).to(kLong);
-  const Tensor w = weight.index_select(0, t.reshape({-1})).view(t.sizes());
-  return where(counts, w, 0).to(dtype);
-}
-
-void batch_class_loss(const BatchArgs& a) {
-  const bool weighted = a.n_inputs > 2;
-  if ((weighted && a.batched[2]) || a.size == 0) return batch_loop(a);
-  const Merged m(a, 0, 1);
-  ClassLossAttrs each = a.attrs<ClassLossAttrs>();
-  const int64_t reduction = std::exchange(each.reduction, Reduction::None);
-  const int last = a.op.outputs - 1;
-  Tensor out[3];
-  if (weighted)
-    apply(a.op, {m.scores, m.classes, a.in(2)}, each, out);
-  else
-    apply(a.op, {m.scores, m.classes}, each, out);
-  const Tensor weights =
-      place_weights(m.classes, each.ignore_index, weighted ? a.in(2) : Tensor(), out[last].dtype());
-  a.outputs[last] = m.sums(weights);
-  if (last == 2) a.outputs[1] = m.split(out[1]);
-  if (reduction == Reduction::None) {
-    a.outputs[0] = m.split(out[0]);
-  } else {
-    const Tensor sum = m.sums(out[0]);
-    a.outputs[0] = reduction == Reduction::Sum ? sum : (sum / a.outputs[last]).to(sum.dtype());
-  }
-}
-
-// One gradient for each place, [B * N, ...], given one for each sample's loss.
-Tensor place_grads(const BatchArgs& a, int64_t reduction, int total, const Tensor& classes) {
-  Tensor g = a.sample(0);
-  if (reduction == Reduction::None) return g.flatten(0, 1);
-  if (reduction == Reduction::Mean) g = (g / a.sample(total)).to(g.dtype());
-  Dims sizes(classes.sizes().begin(), classes.sizes().end());
-  Dims first(sizes.size() + 1, 1), all = sizes;
-  first[0] = a.size;
-  all[0] /= a.size;
-  all.insert(all.begin(), a.size);
-  return g.view(first).expand(all).flatten(0, 1);
 }
 
 }  // namespace
@@ -288,20 +200,7 @@ TANDEM_OP(kCrossEntropyBackward) = {
     .vjp = cross_entropy_second,
     .checks_values = true,
     .attrs = attrs_of<ClassLossAttrs>,
-    .batch =
-        [](const BatchArgs& a) {
-          const bool weighted = a.n_inputs > 5;
-          if ((weighted && a.batched[5]) || a.size == 0) return batch_loop(a);
-          const Merged m(a, 1, 2);
-          ClassLossAttrs each = a.attrs<ClassLossAttrs>();
-          const Tensor g = place_grads(a, each.reduction, 4, m.classes);
-          each.reduction = Reduction::None;
-          const Tensor lse = m.merge(a.sample(3)), total = ones({}, lse.options());
-          const Tensor out = weighted
-                                 ? apply(a.op, {g, m.scores, m.classes, lse, total, a.in(5)}, each)
-                                 : apply(a.op, {g, m.scores, m.classes, lse, total}, each);
-          a.outputs[0] = m.split(out);
-        },
+    .batch = batch_cross_entropy_backward,
 };
 
 // -- negative log likelihood ------------------------------------------------------------------
@@ -366,21 +265,7 @@ TANDEM_OP(kNllLossBackward) = {
     },
     .checks_values = true,
     .attrs = attrs_of<NllBackwardAttrs>,
-    .batch =
-        [](const BatchArgs& a) {
-          const bool weighted = a.n_inputs > 3;
-          if ((weighted && a.batched[3]) || a.size == 0) return batch_loop(a);
-          NllBackwardAttrs each = a.attrs<NllBackwardAttrs>();
-          const Tensor classes = a.sample(1).flatten(0, 1);
-          const Tensor g = place_grads(a, each.reduction, 2, classes);
-          each.reduction = Reduction::None;
-          const Dims sizes = batched_sizes(a, each.sizes);
-          each.sizes[0] *= a.size;
-          const Tensor total = ones({}, TensorOptions(sum_dtype(g.dtype())).device(g.device()));
-          const Tensor out = weighted ? apply(a.op, {g, classes, total, a.in(3)}, each)
-                                      : apply(a.op, {g, classes, total}, each);
-          a.outputs[0] = out.view(sizes);
-        },
+    .batch = batch_nll_loss_backward,
 };
 
 // -- margins ----------------------------------------------------------------------------------
@@ -432,13 +317,7 @@ TANDEM_OP(kMultilabelMarginLoss) = {
     },
     .outputs = 2,
     .checks_values = true,
-    .batch =
-        [](const BatchArgs& a) {
-          if (a.size == 0) return batch_loop(a);
-          const Merged m(a, 0, 1);
-          const auto out = apply_n<2>(a.op, {m.scores, m.classes});
-          for (size_t k = 0; k < 2; ++k) a.outputs[k] = m.split(out[k]);
-        },
+    .batch = batch_multilabel_margin_loss,
     .inputs = 2,
 };
 

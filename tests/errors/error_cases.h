@@ -50,5 +50,6 @@ void add_index_cases(std::vector<Case>& cases);
 void add_linalg_cases(std::vector<Case>& cases);
 void add_compile_cases(std::vector<Case>& cases);
 void add_transform_cases(std::vector<Case>& cases);
+void add_loss_cases(std::vector<Case>& cases);
 
 }  // namespace tandem::errors

@@ -26,6 +26,7 @@ const std::vector<Case>& all_cases() {
     add_linalg_cases(c);
     add_compile_cases(c);
     add_transform_cases(c);
+    add_loss_cases(c);
     return c;
   }();
   return cases;
