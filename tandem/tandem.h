@@ -32,4 +32,5 @@
 #include "tandem/io/safetensors.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tandem/optim/optim.h"
 #include "tandem/serialize/archive.h"

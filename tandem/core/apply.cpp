@@ -1,7 +1,9 @@
 #include "tandem/core/apply.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "tandem/core/apply_list.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/core/recorder.h"
 #include "tandem/core/saved.h"
@@ -441,6 +443,64 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   if (self->keeps_grad) move_kept_grad(before, self);
   if (self->view) rebase(self);
   return result;
+}
+
+bool any_shared_memory(TensorArgs tensors) {
+  // Most often every tensor has a storage of its own, which a table of them shows quickly.
+  size_t slots = 16;
+  while (slots < 2 * tensors.size()) slots *= 2;
+  Scratch<const Storage*, 32> table(slots);
+  std::fill_n(table.get(), slots, nullptr);
+  for (const TensorArg& a : tensors) {
+    const Storage* s = a.impl->storage.get();
+    if (!s || a.impl->numel == 0) continue;
+    size_t at = (reinterpret_cast<uintptr_t>(s) >> 4) * 0x9e3779b97f4a7c15ULL >> 20;
+    for (at &= slots - 1; table[at]; at = (at + 1) & (slots - 1))
+      if (table[at] == s) return true;
+    table[at] = s;
+  }
+  return false;
+}
+
+void apply_inplace_list(const OpDef& op, TensorArgs in, AttrRef attrs) {
+  const auto n = static_cast<size_t>(op.n_outputs(attrs));
+  Scratch<const TensorType*> types(in.size());
+  const Device device = collect_types(op, nullptr, in, types.get());
+  std::vector<TensorType> results(n);
+  std::vector<TensorType*> out_types(n);
+  for (size_t k = 0; k < n; ++k) {
+    results[k].device = device;
+    out_types[k] = &results[k];
+  }
+  op.infer({op, types.get(), static_cast<int>(in.size()), attrs, out_types.data()});
+  TANDEM_CHECK(!recording() || !any_wants_grad(in), op.name,
+               "_: tensors that are updated as a list must not be part of what is being "
+               "differentiated (update them under NoGradGuard)");
+  for (size_t k = 0; k < n; ++k) check_writable(op.name, in[k].impl);
+
+  Recorder* recorder = nullptr;
+  if (t_mode.recorder || any_pending(in)) [[unlikely]]
+    recorder = keeper(op, nullptr, in);
+  if (recorder) {
+    const auto impls = impls_of(in);
+    Node& node = recorder->add(op, {impls.data(), impls.size()}, attrs);
+    for (size_t k = 0; k < n; ++k)
+      recorder->write(in[k].impl, {NodePtr(&node), static_cast<uint32_t>(k)});
+  } else if (!device.is_meta()) {
+    std::vector<intrusive_ptr<TensorImpl>> fresh;
+    if (any_shared_memory(in))
+      for (size_t k = 0; k < n; ++k) fresh.push_back(TensorImpl::make(in[k].impl->type));
+    Scratch<Array, 8> out(n);
+    for (size_t k = 0; k < n; ++k) out[k] = (fresh.empty() ? in[k].impl : fresh[k].get())->array();
+    run_kernel(op, in, attrs, out.get());
+    for (size_t k = 0; k < fresh.size(); ++k) {
+      const Array to = in[k].impl->array();
+      kCopy.kernel({kCopy, &out[k], 1, &to, 1, {}});
+    }
+  }
+  for (size_t k = 0; k < n; ++k) in[k].impl->bump(op.name);
+  if (t_observer) [[unlikely]]
+    t_observer->ran(op);
 }
 
 void check_history_rebinds(const char* name, TensorImpl* self) {

@@ -250,8 +250,8 @@ bool Planner::may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const {
     const Value& in = value(n.inputs()[i]);
     if (buffer_of(in) != buffer) continue;
     // A kernel that is not pointwise begins by copying its first input and then changes parts of
-    // it.
-    if (!n.op->writes_in_place() || n.n_outputs != 1 || (!pointwise && i != 0)) return false;
+    // it. One with several outputs makes each of the input in the same place of the list.
+    if (!n.op->writes_in_place() || (!pointwise && i != k)) return false;
     if (in.offset != 0 || !in.contiguous || in.type->dtype != out.dtype ||
         !(in.type->sizes == out.sizes))
       return false;
