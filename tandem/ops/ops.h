@@ -6,6 +6,7 @@
 #include "tandem/ops/binary.h"
 #include "tandem/ops/binary_more.h"
 #include "tandem/ops/compare.h"
+#include "tandem/ops/conv.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/dropout.h"
