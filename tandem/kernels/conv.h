@@ -71,9 +71,11 @@ bool blocked_conv_order(ConvPart part, const ConvForm& f, WeightOrder* order);
 void blocked_conv(ConvPart part, const ConvForm& f, const float* a, const float* b,
                   const float* bias, float* out, ConvEnd end = {});
 
-/// [batch, channels, positions] to and from [batch, channels / 8, positions, 8].
-void to_blocked(int64_t batch, int64_t channels, int64_t positions, const float* x, float* y);
-void from_blocked(int64_t batch, int64_t channels, int64_t positions, const float* x, float* y);
+/// [batch, channels, positions] to and from [batch, channels / 8, positions, 8], of any dtype.
+void to_blocked(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
+                void* y);
+void from_blocked(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
+                  void* y);
 /// [out, in, places] to and from an order for weights. For depthwise `in` is 1.
 void to_blocked_weight(WeightOrder order, int64_t out, int64_t in, int64_t places, const float* w,
                        float* to);

@@ -16,8 +16,8 @@ int64_t grain_of(int64_t elements_each) {
 }
 
 /// to[p * B + c] = from[c * ld + p] for eight c and n p, or the other way round.
-template <bool kBlock>
-void turn(const float* from, float* to, int64_t n, int64_t ld) {
+template <bool kBlock, class T>
+void turn(const T* from, T* to, int64_t n, int64_t ld) {
   // Eight positions at a time keep both sides in whole lines.
   int64_t p = 0;
   for (; p + B <= n; p += B)
@@ -35,8 +35,8 @@ void turn(const float* from, float* to, int64_t n, int64_t ld) {
         to[c * ld + p] = from[p * B + c];
 }
 
-template <bool kBlock>
-void turn_all(int64_t batch, int64_t channels, int64_t positions, const float* x, float* y) {
+template <bool kBlock, class T>
+void turn_all(int64_t batch, int64_t channels, int64_t positions, const T* x, T* y) {
   const int64_t blocks = batch * channels / B;
   // Large images are cut, so that one of few channels has work for all threads.
   const int64_t piece = 4096, pieces = (positions + piece - 1) / piece;
@@ -45,11 +45,30 @@ void turn_all(int64_t batch, int64_t channels, int64_t positions, const float* x
                  for (int64_t i = begin; i < end; ++i) {
                    const int64_t block = i / pieces * B * positions, p = i % pieces * piece;
                    const int64_t n = std::min(piece, positions - p);
-                   const float* from = x + block + (kBlock ? p : p * B);
-                   float* to = y + block + (kBlock ? p * B : p);
-                   turn<kBlock>(from, to, n, positions);
+                   const T* from = x + block + (kBlock ? p : p * B);
+                   T* to = y + block + (kBlock ? p * B : p);
+                   turn<kBlock, T>(from, to, n, positions);
                  }
                });
+}
+
+/// Values are only moved: all dtypes of one size are alike.
+template <bool kBlock>
+void turn_bytes(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
+                void* y) {
+  const auto run = [&]<class T>(T) {
+    turn_all<kBlock>(batch, channels, positions, static_cast<const T*>(x), static_cast<T*>(y));
+  };
+  switch (size_of(dtype)) {
+    case 1:
+      return run(uint8_t());
+    case 2:
+      return run(uint16_t());
+    case 4:
+      return run(uint32_t());
+    default:
+      return run(uint64_t());
+  }
 }
 
 /// Calls fn(place in row-major order, place in `order`) for all weights of a block of eight
@@ -82,11 +101,13 @@ void weight_block(WeightOrder order, int64_t block, int64_t in, int64_t places, 
 
 }  // namespace
 
-void to_blocked(int64_t batch, int64_t channels, int64_t positions, const float* x, float* y) {
-  turn_all<true>(batch, channels, positions, x, y);
+void to_blocked(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
+                void* y) {
+  turn_bytes<true>(dtype, batch, channels, positions, x, y);
 }
-void from_blocked(int64_t batch, int64_t channels, int64_t positions, const float* x, float* y) {
-  turn_all<false>(batch, channels, positions, x, y);
+void from_blocked(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
+                  void* y) {
+  turn_bytes<false>(dtype, batch, channels, positions, x, y);
 }
 
 void to_blocked_weight(WeightOrder order, int64_t out, int64_t in, int64_t places, const float* w,

@@ -4,8 +4,10 @@
 
 #include "tandem/nn/functional/activation.h"
 #include "tandem/nn/functional/attention.h"
+#include "tandem/nn/functional/conv.h"
 #include "tandem/nn/functional/dropout.h"
 #include "tandem/nn/functional/embedding.h"
+#include "tandem/nn/functional/fold.h"
 #include "tandem/nn/functional/linear.h"
 #include "tandem/nn/functional/normalization.h"
 #include "tandem/nn/functional/padding.h"

@@ -95,6 +95,7 @@ const std::vector<Row>& all_rows() {
     add_rnn_rows(r);
     add_norm_rows(r);
     add_loss_rows(r);
+    add_conv_rows(r);
     add_attention_rows(r);
     add_padding_rows(r);
     add_pool_rows(r);

@@ -176,6 +176,7 @@ void add_control_rows(std::vector<Row>& rows);
 void add_rnn_rows(std::vector<Row>& rows);
 void add_norm_rows(std::vector<Row>& rows);
 void add_loss_rows(std::vector<Row>& rows);
+void add_conv_rows(std::vector<Row>& rows);
 void add_attention_rows(std::vector<Row>& rows);
 void add_padding_rows(std::vector<Row>& rows);
 void add_pool_rows(std::vector<Row>& rows);
