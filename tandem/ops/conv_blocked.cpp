@@ -5,6 +5,8 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
+#include "tandem/ops/batch_detail.h"
+#include "tandem/ops/view.h"
 
 namespace tandem {
 namespace {
@@ -65,6 +67,17 @@ void from_kernel(const KernelArgs& a) {
   if (out.numel == 0) return;
   kernels::from_blocked(out.dtype, out.sizes[0], out.sizes[1], out.sizes[2] * out.sizes[3],
                         x.get().data, out.data);
+}
+
+/// The samples of vmap are a larger batch.
+void batch_larger(const BatchArgs& a) {
+  const auto merged = [](const Tensor& x, IntArrayRef front, size_t from) {
+    Dims sizes(front);
+    for (size_t d = from; d < x.sizes().size(); ++d) sizes.push_back(x.sizes()[d]);
+    return x.reshape(sizes);
+  };
+  const int64_t n = a.in().size(1);
+  a.outputs[0] = merged(apply(a.op, {merged(a.in(), {a.size * n}, 2)}), {a.size, n}, 1);
 }
 
 WeightOrder order_of(const InferArgs& a, int64_t order) {
@@ -243,12 +256,14 @@ TANDEM_OP(kToBlocked) = {
     .name = "to_blocked",
     .infer = infer_to,
     .kernel = to_kernel,
+    .batch = batch_larger,
     .inputs = 1,
 };
 TANDEM_OP(kFromBlocked) = {
     .name = "from_blocked",
     .infer = infer_from,
     .kernel = from_kernel,
+    .batch = batch_larger,
     .inputs = 1,
 };
 TANDEM_OP(kToBlockedWeight) = {
@@ -256,6 +271,7 @@ TANDEM_OP(kToBlockedWeight) = {
     .infer = infer_to_weight,
     .kernel = to_weight_kernel,
     .attrs = attrs_of<WeightOrderAttrs>,
+    .batch = batch_loop,
     .inputs = 1,
 };
 TANDEM_OP(kFromBlockedWeight) = {
@@ -263,6 +279,7 @@ TANDEM_OP(kFromBlockedWeight) = {
     .infer = infer_from_weight,
     .kernel = from_weight_kernel,
     .attrs = attrs_of<WeightOrderAttrs>,
+    .batch = batch_loop,
     .inputs = 1,
 };
 TANDEM_OP(kBlockedConv) = {
@@ -270,6 +287,7 @@ TANDEM_OP(kBlockedConv) = {
     .infer = infer_y<0>,
     .kernel = conv_kernel<ConvPart::y, 0>,
     .attrs = attrs_of<BlockedConvAttrs>,
+    .batch = batch_loop,
 };
 TANDEM_OP(kBlockedConvAdd) = {
     .name = "blocked_convolution_add",
@@ -277,12 +295,14 @@ TANDEM_OP(kBlockedConvAdd) = {
     .kernel = conv_kernel<ConvPart::y, 1>,
     .inplace = true,
     .attrs = attrs_of<BlockedConvAttrs>,
+    .batch = batch_loop,
 };
 TANDEM_OP(kBlockedConvInput) = {
     .name = "blocked_convolution_input",
     .infer = infer_x,
     .kernel = conv_kernel<ConvPart::x, 0>,
     .attrs = attrs_of<BlockedConvAttrs>,
+    .batch = batch_loop,
     .inputs = 2,
 };
 TANDEM_OP(kBlockedConvWeight) = {
@@ -290,6 +310,7 @@ TANDEM_OP(kBlockedConvWeight) = {
     .infer = infer_w,
     .kernel = conv_kernel<ConvPart::w, 0>,
     .attrs = attrs_of<BlockedConvAttrs>,
+    .batch = batch_loop,
     .inputs = 2,
 };
 

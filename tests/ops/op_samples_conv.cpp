@@ -1,4 +1,8 @@
 // Rows of convolutions, and of the columns they are made of.
+#include <algorithm>
+
+#include "tandem/core/apply.h"
+#include "tandem/ops/conv_blocked.h"
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {
@@ -285,6 +289,135 @@ void add_columns(std::vector<Row>& rows) {
                }}}));
 }
 
+// What graph/layout puts in the place of convolutions.
+
+/// The place of element [n, c, ...] of a plain tensor in a blocked one.
+Sizes in_blocks(const Sizes& at) { return {at[0], at[1] / 8, at[2], at[3], at[1] % 8}; }
+
+Values blocked_of(const Values& x) {
+  Values y = zeros_of({x.sizes[0], x.sizes[1] / 8, x.sizes[2], x.sizes[3], 8});
+  each_index(x.sizes, [&](const Sizes& at) { y.at(in_blocks(at)) = x.at(at); });
+  return y;
+}
+Values plain_of(const Values& x) {
+  Values y = zeros_of({x.sizes[0], x.sizes[1] * 8, x.sizes[2], x.sizes[3]});
+  each_index(y.sizes, [&](const Sizes& at) { y.at(at) = x.at(in_blocks(at)); });
+  return y;
+}
+
+using Order = kernels::WeightOrder;
+
+void add_layouts(std::vector<Row>& rows) {
+  Row to = row_of("to_blocked", {"to_blocked"},
+                  {{.label = "plain", .inputs = {real({2, 16, 3, 4})}},
+                   {.label = "big", .inputs = {real({2, 32, 40, 41})}, .big = true},
+                   {.label = "no samples", .inputs = {real({0, 8, 3, 4})}}});
+  to.fn = FN(to_blocked(a[0]));
+  to.reference = [](const ValuesList& a) -> ValuesList { return {blocked_of(a[0])}; };
+  to.grad = Grad::kNo;
+  to.dtypes = kEvery;
+  rows.push_back(to);
+  Row from = row_of("from_blocked", {"from_blocked"},
+                    {{.label = "plain", .inputs = {real({2, 2, 3, 4, 8})}},
+                     {.label = "no samples", .inputs = {real({0, 2, 3, 4, 8})}}});
+  from.fn = FN(from_blocked(a[0]));
+  from.reference = [](const ValuesList& a) -> ValuesList { return {plain_of(a[0])}; };
+  from.grad = Grad::kNo;
+  from.dtypes = kEvery;
+  rows.push_back(from);
+
+  // There and back is where one was; the orders themselves are what the convolutions read below.
+  const auto round = [](Order order) {
+    return [order](const List& a) -> List {
+      return {from_blocked_weight(to_blocked_weight(a[0], order), order)};
+    };
+  };
+  const auto sample = [&](const char* label, Sizes sizes, Order order) {
+    return Sample{.label = label, .inputs = {real(std::move(sizes))}, .fn = round(order)};
+  };
+  Row weights = row_of("to_blocked_weight", {"to_blocked_weight", "from_blocked_weight"},
+                       {sample("in, out", {16, 8, 3, 2}, Order::in_out),
+                        sample("out, in", {8, 24, 1, 1}, Order::out_in),
+                        sample("few inputs", {16, 3, 2, 2}, Order::plain_in),
+                        sample("each by itself", {16, 1, 3, 3}, Order::depthwise)});
+  weights.reference = [](const ValuesList& a) -> ValuesList { return {a[0]}; };
+  weights.grad = Grad::kNo;
+  weights.dtypes = bit(kFloat);
+  rows.push_back(weights);
+}
+
+Sample blocked_sample(const char* label, Sizes x, Sizes w, Order y_order, Order x_order, Form f,
+                      bool relu) {
+  BlockedConvAttrs attrs{{f.stride, f.stride},
+                         {f.padding, f.padding},
+                         {f.dilation, f.dilation},
+                         f.groups,
+                         {},
+                         static_cast<int64_t>(y_order),
+                         relu};
+  const auto extent = [=](size_t d) {
+    return (x[d] + 2 * f.padding - f.dilation * (w[d] - 1) - 1) / f.stride + 1;
+  };
+  const Sizes y{x[0], w[0], extent(2), extent(3)};
+  const bool plain_x = y_order == Order::plain_in;
+  return {.label = label,
+          .inputs = {real(x), real(w), real({w[0]}), real(y)},
+          .fn = [=](const List& a) -> List {
+            BlockedConvAttrs forward = attrs, by_w = attrs, by_x = attrs;
+            forward.sizes = {y[2], y[3]};
+            by_w.sizes = {w[2], w[3]};
+            by_x.sizes = {x[2], x[3]};
+            by_x.order = static_cast<int64_t>(x_order);
+            const Tensor in = plain_x ? a[0] : to_blocked(a[0]), grad = to_blocked(a[3]);
+            const Tensor weight = to_blocked_weight(a[1], y_order);
+            List out{from_blocked(apply(kBlockedConv, {in, weight, a[2]}, forward)),
+                     from_blocked(apply(kBlockedConvAdd, {grad, in, weight, a[2]}, forward)),
+                     from_blocked_weight(apply(kBlockedConvWeight, {in, grad}, by_w), y_order)};
+            if (!plain_x)
+              out.push_back(from_blocked(
+                  apply(kBlockedConvInput, {grad, to_blocked_weight(a[1], x_order)}, by_x)));
+            return out;
+          },
+          .reference = [=](const ValuesList& a) -> ValuesList {
+            Values result = convolved(f)({a[0], a[1], a[2]})[0], sum = result;
+            for (size_t i = 0; i < sum.v.size(); ++i) {
+              sum.v[i] += a[3].v[i];
+              if (relu) sum.v[i] = std::max(sum.v[i], 0.0);
+              if (relu) result.v[i] = std::max(result.v[i], 0.0);
+            }
+            Values gx = zeros_of(x), gw = zeros_of(w);
+            each_product(x, w, y, f, [&](const Sizes& i, const Sizes& k, const Sizes& at) {
+              gx.at(i) += a[3].at(at) * a[1].at(k);
+              gw.at(k) += a[3].at(at) * a[0].at(i);
+            });
+            ValuesList out{result, sum, gw};
+            if (!plain_x) out.push_back(gx);
+            return out;
+          }};
+}
+
+void add_blocked(std::vector<Row>& rows) {
+  Row row = row_of("blocked_convolution",
+                   {"blocked_convolution", "blocked_convolution_add", "blocked_convolution_input",
+                    "blocked_convolution_weight"},
+                   {blocked_sample("plain", {2, 16, 6, 7}, {8, 16, 3, 3}, Order::in_out,
+                                   Order::out_in, {}, true),
+                    blocked_sample("stride", {2, 8, 9, 8}, {16, 8, 3, 3}, Order::in_out,
+                                   Order::out_in, {.stride = 2, .padding = 1}, false),
+                    blocked_sample("kernel of one", {2, 8, 5, 4}, {24, 8, 1, 1}, Order::in_out,
+                                   Order::out_in, {}, true),
+                    blocked_sample("groups", {1, 16, 6, 6}, {32, 8, 3, 3}, Order::in_out,
+                                   Order::out_in, {.padding = 1, .groups = 2}, false),
+                    blocked_sample("few inputs", {2, 3, 12, 12}, {16, 3, 3, 3}, Order::plain_in,
+                                   Order::plain_in, {.stride = 2, .padding = 1}, false),
+                    blocked_sample("each by itself", {2, 16, 7, 7}, {16, 1, 3, 3}, Order::depthwise,
+                                   Order::depthwise, {.padding = 1, .groups = 16}, false)});
+  row.grad = Grad::kNo;
+  row.dtypes = bit(kFloat);
+  row.out = Out::kUnchecked;
+  rows.push_back(row);
+}
+
 void add_backward(std::vector<Row>& rows) {
   const auto gradients = [](const List& a, bool transpose, int64_t stride,
                             int64_t padding) -> List {
@@ -335,6 +468,8 @@ void add_conv_rows(std::vector<Row>& rows) {
   add_transposed(rows);
   add_columns(rows);
   add_backward(rows);
+  add_layouts(rows);
+  add_blocked(rows);
 }
 
 }  // namespace tandem::table

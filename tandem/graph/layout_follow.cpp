@@ -1,0 +1,206 @@
+// What follows blocked convolutions in their layout.
+#include "tandem/core/apply.h"
+#include "tandem/graph/layout_detail.h"
+#include "tandem/ops/copy_op.h"
+#include "tandem/ops/map_op.h"
+#include "tandem/ops/norm_op.h"
+#include "tandem/ops/pool_op.h"
+#include "tandem/ops/reduction_op.h"
+#include "tandem/ops/view_op.h"
+
+namespace tandem::layouts {
+namespace {
+
+constexpr int64_t kBlock = kernels::kChannelBlock;
+
+bool can_be_blocked(const Dims& sizes) {
+  return sizes.size() == 4 && sizes[1] % kBlock == 0 && numel_of(sizes) > 0;
+}
+Dims blocked_sizes(const Dims& s) { return {s[0], s[1] / kBlock, s[2], s[3], kBlock}; }
+
+}  // namespace
+
+Edge Blocker::along_rows(const Edge& e, int64_t n, int64_t channels, int64_t width) {
+  Edge& made = rows_[{e.node.get(), e.index, width}];
+  if (made.node) return made;
+  const Edge split = view(e, {n, channels / kBlock, 1, 1, kBlock});
+  const Dims sizes{n, channels / kBlock, 1, width, kBlock};
+  const Edge wide = add(kExpand, {split}, ExpandAttrs{sizes});
+  return made = add(kCopy, {wide}, CopyAttrs{sizes, type_of(e).dtype});
+}
+
+Edge Blocker::number_per_channel(const Edge& e, const Dims& shape) {
+  return along_rows(e, 1, shape[1], shape[3]);
+}
+
+Edge Blocker::operand(const Edge& e, const Dims& shape) {
+  const Dims& own = type_of(e).sizes;
+  if (own.size() > 4) return {};
+  if (own == shape) return blocked(e);
+  if (numel_of(own) == 1) return plain(e);
+  Dims s(4 - own.size(), 1);
+  for (int64_t extent : own) s.push_back(extent);
+  if (s[1] == 1) return view(plain(e), {s[0], 1, s[2], s[3], 1});
+  if (s[2] == 1 && s[3] == 1) return along_rows(plain(e), s[0], s[1], shape[3]);
+  return add(kToBlocked, {view(plain(e), s)});
+}
+
+bool Blocker::pointwise(const Node& n) {
+  const Dims& shape = n.outputs()[0].sizes;
+  if (!can_be_blocked(shape)) return false;
+  SmallVector<Edge, 4> inputs;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    inputs.push_back(operand(n.inputs()[k], shape));
+    if (!inputs.back().node) return false;
+  }
+  const Edge result = add(*n.op, inputs, n.attrs());
+  if (!(type_of(result).sizes == blocked_sizes(shape)) ||
+      type_of(result).dtype != n.outputs()[0].dtype)
+    return false;
+  set_blocked(n, result);
+  return true;
+}
+
+bool Blocker::copy(const Node& n) {
+  const Edge& from = n.inputs()[n.n_inputs - 1];
+  const Dims& shape = n.outputs()[0].sizes;
+  if (!is_blocked(from) || !can_be_blocked(shape) || !(type_of(from).sizes == shape)) return false;
+  set_blocked(n,
+              add(kCopy, {blocked(from)}, CopyAttrs{blocked_sizes(shape), n.outputs()[0].dtype}));
+  return true;
+}
+
+bool Blocker::reduction(const Node& n) {
+  const Dims& shape = type_of(n.inputs()[0]).sizes;
+  if (n.attr_type != attrs_of<ReduceAttrs> || !can_be_blocked(shape)) return false;
+  const ReductionInfo info = n.op->reduction(n.attrs(), 4);
+  if (info.fn == ReductionInfo::Fn::none) return false;
+  const auto reduced = [&](int d) { return (info.dims >> d & 1) != 0; };
+  // Channels that stay must come out in their order.
+  if (!reduced(1))
+    for (int d : {2, 3})
+      if (!reduced(d) && shape[static_cast<size_t>(d)] != 1) return false;
+  ReduceAttrs attrs = n.attrs().as<ReduceAttrs>();
+  attrs.keepdim = false;
+  attrs.dims = {};
+  for (int d = 0; d < 4; ++d)
+    if (reduced(d)) attrs.dims.push_back(d);
+  if (reduced(1)) attrs.dims.push_back(4);
+  const Edge result = add(*n.op, {blocked(n.inputs()[0])}, attrs);
+  if (type_of(result).dtype != n.outputs()[0].dtype) return false;
+  set_plain(n, view(result, n.outputs()[0].sizes));
+  return true;
+}
+
+bool Blocker::sum_to(const Node& n) {
+  const Dims &shape = type_of(n.inputs()[0]).sizes, &out = n.outputs()[0].sizes;
+  if (!can_be_blocked(shape) || out.size() > 4) return false;
+  Dims s(4 - out.size(), 1);
+  for (int64_t extent : out) s.push_back(extent);
+  if (s[1] != shape[1] || s[2] != 1 || s[3] != 1) return false;
+  const Dims sizes{s[0], s[1] / kBlock, 1, 1, kBlock};
+  set_plain(n, view(add(kSumTo, {blocked(n.inputs()[0])}, SumToAttrs{sizes}), out));
+  return true;
+}
+
+bool Blocker::norm(const Node& n) {
+  const Edge& x = n.inputs()[n.op == &kChannelSums || n.op == &kChannelGrad ? 1 : 0];
+  const Dims& shape = type_of(x).sizes;
+  if (!can_be_blocked(shape) || type_of(x).dtype != kFloat) return false;
+  const auto number = [&](uint32_t k) { return number_per_channel(plain(n.inputs()[k]), shape); };
+  const auto map = [&](const char* op, const Edge& a, const Edge& b) {
+    // x + 1 * y, x - 1 * y; a product takes no number.
+    if (op[0] == 'm') return add(*find_op(op), {a, b});
+    return add(*find_op(op), {a, b}, MapAttrs{1});
+  };
+  if (n.op == &kChannelMoments) {
+    MomentsAttrs a = n.attrs().as<MomentsAttrs>();
+    if (a.blocked) return false;
+    a.blocked = true;
+    const Edge made = add(*n.op, {blocked(x)}, a);
+    for (uint32_t k = 0; k < n.n_outputs; ++k) values_[n.walk_slot][k].plain = {made.node, k};
+    return true;
+  }
+  if (n.op == &kChannelSums) {
+    if (n.attrs().as<ChannelAttrs>().blocked) return false;
+    const Edge made =
+        add(*n.op, {blocked(n.inputs()[0]), blocked(x), plain(n.inputs()[2]), plain(n.inputs()[3])},
+            ChannelAttrs{true});
+    for (uint32_t k = 0; k < n.n_outputs; ++k) values_[n.walk_slot][k].plain = {made.node, k};
+    return true;
+  }
+  for (uint32_t k = 0; k < n.n_inputs; ++k)
+    if (type_of(n.inputs()[k]).dtype != kFloat) return false;
+  if (n.op == &kBatchNormalize) {
+    if (n.attrs().as<NormalizeAttrs>().blocked) return false;
+    // (x - mean) * (rstd * weight) + bias: pointwise, so that what follows joins it.
+    Edge scale = plain(n.inputs()[2]);
+    if (n.n_inputs > 3) scale = map("mul", scale, plain(n.inputs()[3]));
+    Edge y = map("sub", blocked(x), number(1));
+    y = map("mul", y, number_per_channel(scale, shape));
+    if (n.n_inputs > 4) y = map("add", y, number(4));
+    set_blocked(n, y);
+    return true;
+  }
+  if (n.op == &kChannelGrad) {
+    if (n.attrs().as<ChannelAttrs>().blocked) return false;
+    // (g * (weight * scale) - a * scale) - (x - mean) * (b * scale).
+    const Edge scale = plain(n.inputs()[5]);
+    const Edge by_g = n.n_inputs > 6 ? map("mul", plain(n.inputs()[6]), scale) : scale;
+    const Edge a = map("mul", plain(n.inputs()[3]), scale);
+    const Edge b = map("mul", plain(n.inputs()[4]), scale);
+    Edge left = map("mul", blocked(n.inputs()[0]), number_per_channel(by_g, shape));
+    left = map("sub", left, number_per_channel(a, shape));
+    Edge right = map("sub", blocked(x), number(2));
+    right = map("mul", right, number_per_channel(b, shape));
+    set_blocked(n, map("sub", left, right));
+    return true;
+  }
+  return false;
+}
+
+template <class A>
+bool Blocker::pooled(const Node& n) {
+  A attrs = n.attrs().as<A>();
+  if (attrs.channels_inner != 1) return false;
+  attrs.channels_inner = kBlock;
+  SmallVector<Edge, 2> inputs;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    if (!can_be_blocked(type_of(n.inputs()[k]).sizes)) return false;
+    inputs.push_back(blocked(n.inputs()[k]));
+  }
+  const Edge made = add(*n.op, inputs, attrs);
+  for (uint32_t k = 0; k < n.n_outputs; ++k) {
+    if (!(made.node->outputs()[k].sizes == blocked_sizes(n.outputs()[k].sizes))) return false;
+  }
+  for (uint32_t k = 0; k < n.n_outputs; ++k) values_[n.walk_slot][k].blocked = {made.node, k};
+  return true;
+}
+
+bool Blocker::pool(const Node& n) {
+  const bool plane = n.n_outputs > 0 && can_be_blocked(n.outputs()[0].sizes);
+  if (!plane) return false;
+  if (n.op == &kMaxPool) {
+    // Indices that count within a plane are the user's; blocked ones are never seen.
+    return pooled<MaxPoolAttrs>(n);
+  }
+  if (n.op == &kMaxPoolBackward || n.op == &kMaxPoolGather)
+    return is_blocked(n.inputs()[1]) && pooled<PoolIndexAttrs>(n);
+  if (n.op == &kAvgPool || n.op == &kAvgPoolBackward) return pooled<AvgPoolAttrs>(n);
+  if (n.op == &kAdaptiveAvgPool || n.op == &kAdaptiveAvgPoolBackward)
+    return pooled<AdaptivePoolAttrs>(n);
+  return false;
+}
+
+bool Blocker::follow(const Node& n) {
+  bool any = false;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) any |= is_blocked(n.inputs()[k]);
+  if (!any || n.op->impure || n.op->random) return false;
+  if (n.op->map != MapFn::none) return n.n_outputs == 1 && pointwise(n);
+  if (n.op == &kCopy || n.op == &kCopyInto) return copy(n);
+  if (n.op == &kSumTo) return sum_to(n);
+  if (n.op->reduction) return reduction(n);
+  return norm(n) || pool(n);
+}
+
+}  // namespace tandem::layouts
