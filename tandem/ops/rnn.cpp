@@ -100,11 +100,6 @@ std::vector<Weights> weights_of(const Network& n, TensorList params, bool projec
   return all;
 }
 
-Tensor dropped(const Tensor& x, double p) {
-  if (p == 1) return x * 0;
-  return x * (bernoulli(x, 1 - p) / (1 - p));
-}
-
 // All layers. x: [steps, batch, features], or packed rows.
 Output run_network(const Network& n, Tensor x, const Tensor& batch_sizes, const Tensor& hx,
                    const Tensor& cx, TensorList params) {
@@ -153,7 +148,7 @@ Output run_network(const Network& n, Tensor x, const Tensor& batch_sizes, const 
       if (lstm) cs.push_back(r.cn);
     }
     x = ys.size() == 1 ? ys[0] : cat(ys, -1);
-    if (n.train && n.dropout > 0 && layer + 1 < n.layers) x = dropped(x, n.dropout);
+    if (n.dropout > 0 && layer + 1 < n.layers) x = dropout(x, n.dropout, n.train);
   }
   const auto narrowed = [&](const Tensor& t) { return t.dtype() == dtype ? t : t.to(dtype); };
   return {narrowed(x), narrowed(stack(hs)), lstm ? narrowed(stack(cs)) : Tensor()};
