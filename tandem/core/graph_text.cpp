@@ -115,13 +115,10 @@ std::ostream& operator<<(std::ostream& out, const Graph& g) { return out << g.st
 // -- constants --------------------------------------------------------------------------------
 namespace {
 
-// Whether numbers say all: the bits of a NaN, or of a truth value that nobody wrote, may hold more.
+// Whether numbers say all: the bits of a NaN may hold more.
 template <class T>
 bool plain_numbers(const T* data, int64_t n) {
-  if constexpr (std::is_same_v<T, bool>) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(data);
-    return std::all_of(bytes, bytes + n, [](unsigned char b) { return b <= 1; });
-  }
+  if constexpr (std::is_same_v<T, bool>) return true;
   for (int64_t i = 0; i < n; ++i)
     if (const double v = static_cast<double>(data[i]); std::isnan(v)) {
       const T again = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
@@ -135,7 +132,10 @@ void print_numbers(std::ostream& out, const T* data, int64_t n) {
   out << '[';
   for (int64_t i = 0; i < n; ++i) {
     out << (i ? ", " : "");
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      // A truth value that nobody wrote may be any byte.
+      detail::print_field(out, reinterpret_cast<const unsigned char*>(data)[i] != 0);
+    } else if constexpr (std::is_integral_v<T>) {
       detail::print_field(out, data[i]);
     } else {
       // As a float32 where that is what it is: 0.1 and not 0.10000000149011612.

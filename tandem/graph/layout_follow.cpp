@@ -38,7 +38,8 @@ Edge Blocker::operand(const Edge& e, const Dims& shape) {
   if (own.size() > 4) return {};
   if (own == shape) return blocked(e);
   if (numel_of(own) == 1) return plain(e);
-  Dims s(4 - own.size(), 1);
+  Dims s;
+  while (s.size() + own.size() < 4) s.push_back(1);
   for (int64_t extent : own) s.push_back(extent);
   if (s[1] == 1) return view(plain(e), {s[0], 1, s[2], s[3], 1});
   if (s[2] == 1 && s[3] == 1) return along_rows(plain(e), s[0], s[1], shape[3]);
