@@ -1,9 +1,8 @@
-// Trains the study's network, 784-h-10 with ReLU, on Fashion-MNIST, line by line and compiled, and
-// compares both: what ./run starts.
+// Trains two networks on Fashion-MNIST, line by line and compiled, and compares both ways: what
+// ./run starts. One is the study's, 784-h-10 with ReLU, the other a small convolutional one.
 //
-// Everything is written out: the layers are matrix products, the update is SGD with momentum by
-// hand under NoGradGuard. The two ways to train are the same function, called or given to
-// compile().
+// The two ways to train are the same function, called or given to compile(): it picks the images of
+// a batch, runs the network forward and backward, and takes a step of SGD.
 
 #include <tandem/base/env.h>
 #include <tandem/tandem.h>
@@ -25,12 +24,14 @@ using namespace tandem;
 namespace {
 
 constexpr const char* kHelp =
-    R"(Trains a network 784-h-10 with ReLU on Fashion-MNIST, line by line (eager) and compiled, compares
-the losses and the time, and prints the test accuracy.
+    R"(Trains networks on Fashion-MNIST, line by line (eager) and compiled, compares the losses and the time,
+and prints the test accuracy.
 
+  --net NAME       mlp: 784-h-10 with ReLU; cnn: two convolutions, each with batch normalisation, ReLU
+                   and max pooling, and two linear layers with dropout; or both (both)
   --mode NAME      eager, compiled or both (both)
-  --epochs N       times through the training images (8)
-  --hidden N       width of the hidden layer (512)
+  --epochs N       times through the training images (8; 4 for cnn)
+  --hidden N       width of the mlp's hidden layer (512)
   --batch N        images a step (128)
   --lr X           learning rate at the start, falling to 0 along a cosine
                    (0.05; 0.002 for norm)
@@ -47,9 +48,9 @@ the losses and the time, and prints the test accuracy.
 )";
 
 struct Options {
-  int64_t epochs = 8, hidden = 512, batch = 128, samples = 0, threads = 0, seed = 1;
+  int64_t epochs = 0, hidden = 512, batch = 128, samples = 0, threads = 0, seed = 1;
   double lr = 0, momentum = 0.9, expect = 0;
-  std::string mode = "both", loss = "cross_entropy", data = env::fashion_mnist_dir();
+  std::string net = "both", mode = "both", loss = "cross_entropy", data = env::fashion_mnist_dir();
   bool digits = false, explain = false, help = false;
 };
 
@@ -88,6 +89,8 @@ Options parse(int argc, char** argv) {
       o.momentum = number(0);
     else if (name == "--expect")
       o.expect = number(0);
+    else if (name == "--net")
+      o.net = text();
     else if (name == "--mode")
       o.mode = text();
     else if (name == "--explain")
@@ -105,6 +108,8 @@ Options parse(int argc, char** argv) {
   }
   TANDEM_CHECK(o.loss == "cross_entropy" || o.loss == "norm", "option --loss: '", o.loss,
                "' is neither cross_entropy nor norm");
+  TANDEM_CHECK(o.net == "both" || o.net == "mlp" || o.net == "cnn", "option --net: '", o.net,
+               "' is neither mlp nor cnn nor both");
   TANDEM_CHECK(o.mode == "both" || o.mode == "eager" || o.mode == "compiled", "option --mode: '",
                o.mode, "' is neither eager nor compiled nor both");
   if (o.lr == 0) o.lr = o.loss == "norm" ? 0.002 : 0.05;
@@ -145,43 +150,29 @@ struct Normalise {
     deviation = std::max(some.std().item<double>(), 1.0);
   }
   Tensor operator()(const Tensor& images) const {
-    return images.to(kFloat).sub_(mean).div_(deviation).view({-1, 784});
+    return images.to(kFloat).sub_(mean).div_(deviation).view({-1, 1, 28, 28});
   }
 };
 
-/// The network: its parameters, and what they were last moved by.
-struct Net {
-  Tensor w1, b1, w2, b2;
-  std::vector<Tensor> velocity;
+nn::Sequential make_mlp(int64_t hidden) {
+  nn::Linear first(784, hidden), last(hidden, 10);
+  nn::init::kaiming_normal_(first->weight, 0, kFanIn, kReLU);
+  nn::init::zeros_(first->bias);
+  // The last layer starts small, so that no class is preferred at first.
+  nn::init::normal_(last->weight, 0, 0.1 * std::sqrt(2.0 / static_cast<double>(hidden)));
+  nn::init::zeros_(last->bias);
+  return nn::Sequential(nn::Flatten(), first, nn::ReLU(), last);
+}
 
-  explicit Net(int64_t hidden) {
-    // Weights of variance 2 / inputs keep the size of the values through a ReLU. The last layer
-    // starts small, so that no class is preferred at first.
-    auto weight = [](int64_t in, int64_t out, double scale) {
-      return randn({in, out})
-          .mul_(scale * std::sqrt(2.0 / static_cast<double>(in)))
-          .requires_grad_();
-    };
-    w1 = weight(784, hidden, 1);
-    b1 = zeros({hidden}, requires_grad());
-    w2 = weight(hidden, 10, 0.1);
-    b2 = zeros({10}, requires_grad());
-    for (const Tensor& p : parameters()) velocity.push_back(zeros_like(p.detach()));
-  }
-  std::vector<Tensor> parameters() const { return {w1, b1, w2, b2}; }
-  Tensor forward(const Tensor& x) const { return addmm(b2, addmm(b1, x, w1).relu(), w2); }
-
-  /// The rate is a tensor: a number would become part of the compiled step.
-  void update(const Tensor& rate, double momentum) {
-    NoGradGuard no_grad;
-    const std::vector<Tensor> all = parameters();
-    for (size_t i = 0; i < all.size(); ++i) {
-      velocity[i].mul_(momentum).add_(all[i].grad());
-      all[i].sub_(velocity[i] * rate);
-      all[i].mutable_grad().reset();
-    }
-  }
-};
+nn::Sequential make_cnn() {
+  const auto conv = [](int64_t in, int64_t out) {
+    return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
+  };
+  return nn::Sequential(conv(1, 32), nn::BatchNorm2d(32), nn::ReLU(), nn::MaxPool2d(2),
+                        conv(32, 64), nn::BatchNorm2d(64), nn::ReLU(), nn::MaxPool2d(2),
+                        nn::Flatten(), nn::Linear(64 * 7 * 7, 128), nn::ReLU(), nn::Dropout(0.25),
+                        nn::Linear(128, 10));
+}
 
 Tensor loss_of(const std::string& name, const Tensor& scores, const Tensor& labels) {
   if (name == "norm") {
@@ -190,28 +181,31 @@ Tensor loss_of(const std::string& name, const Tensor& scores, const Tensor& labe
     const Tensor wanted = zeros_like(scores.detach()).scatter_(1, labels.unsqueeze(1), 1.0);
     return (wanted - scores).norm();
   }
-  return (scores.logsumexp(1) - scores.gather(1, labels.unsqueeze(1)).squeeze(1)).mean();
+  return nn::functional::cross_entropy(scores, labels);
 }
 
-double accuracy(const Net& net, const LabelledImages& data, const Normalise& normalise) {
+double accuracy(nn::Sequential& net, const LabelledImages& data, const Normalise& normalise) {
   NoGradGuard no_grad;
+  net->eval();
   int64_t right = 0;
   const int64_t n = data.labels.size(0);
   for (int64_t at = 0; at < n; at += 1000) {
     const int64_t count = std::min<int64_t>(1000, n - at);
-    const Tensor guess = net.forward(normalise(data.images.narrow(0, at, count))).argmax(1);
+    const Tensor guess = net->forward(normalise(data.images.narrow(0, at, count))).argmax(1);
     right += guess.eq(data.labels.narrow(0, at, count)).sum().item<int64_t>();
   }
+  net->train();
   return 100.0 * static_cast<double>(right) / static_cast<double>(n);
 }
 
 /// One of the two ways to train: a network of its own, and what happened so far.
 struct Run {
-  /// Which images, and the learning rate; gives the loss before the step.
-  using Step = std::function<Tensor(const Tensor& pick, const Tensor& rate)>;
+  /// Which images; gives the loss before the step.
+  using Step = std::function<Tensor(const Tensor& pick)>;
 
   const char* name;
-  Net net;
+  nn::Sequential net;
+  optim::SGD sgd;
   Step step = {};
   std::vector<double> losses = {};
   double seconds = 0, epoch_seconds = 0, epoch_loss = 0;
@@ -223,12 +217,15 @@ void train_epoch(Run& run, const Options& o, const Tensor& order, int64_t epoch)
   const Clock::time_point start = Clock::now();
   ProgressBar bar(batches);
   run.epoch_loss = 0;
+  // Both ways drop the same values.
+  manual_seed(static_cast<uint64_t>(o.seed + epoch));
   for (int64_t b = 0; b < batches; ++b) {
     const Tensor pick = order.narrow(0, b * o.batch, std::min(o.batch, n - b * o.batch));
     const double progress =
         static_cast<double>(epoch * batches + b) / static_cast<double>(o.epochs * batches);
-    const Tensor rate = full({}, o.lr * .5 * (1 + std::cos(3.14159265358979 * progress)));
-    run.losses.push_back(run.step(pick, rate).item<double>());
+    run.sgd.param_groups()[0].options().set_lr(o.lr * .5 *
+                                               (1 + std::cos(3.14159265358979 * progress)));
+    run.losses.push_back(run.step(pick).item<double>());
     run.epoch_loss += run.losses.back() / static_cast<double>(batches);
     bar.update(b + 1, [&] {
       char text[100];
@@ -263,11 +260,25 @@ void print_head(const std::vector<Run*>& runs) {
   std::printf("  test accuracy\n");
 }
 
-void print_speed(const std::vector<Run*>& runs, const Options& o, int64_t images) {
-  // Multiply-adds of the products: one forward; backward one for the weights and, above the first
-  // layer, one for the values.
-  const double macs = static_cast<double>(o.hidden) * (784 + 10);
-  const double flops = 2 * macs + 2 * (macs + static_cast<double>(o.hidden) * 10);
+/// Multiply-adds of the products and convolutions for one image: one forward; backward one for the
+/// weights and, above the first layer, one for the values.
+double flops_of(const nn::Sequential& net) {
+  double macs = 0;
+  bool first = true;
+  int64_t side = 28;
+  for (const auto& m : net->modules(/*include_self=*/false)) {
+    double here = 0;
+    if (auto* l = m->as<nn::Linear>()) here = static_cast<double>(l->weight.numel());
+    if (auto* c = m->as<nn::Conv2d>()) here = static_cast<double>(c->weight.numel() * side * side);
+    if (m->as<nn::MaxPool2d>()) side /= 2;
+    macs += here * (first ? 2 : 3);
+    first = first && here == 0;
+  }
+  return 2 * macs;
+}
+
+void print_speed(const std::vector<Run*>& runs, int64_t images) {
+  const double flops = flops_of(runs[0]->net);
   std::printf("\n");
   for (const Run* r : runs)
     std::printf("%-8s  %6.0f us a step, %s images/s, %.1f GFLOP/s, %.1f s in all\n", r->name,
@@ -281,10 +292,11 @@ void print_speed(const std::vector<Run*>& runs, const Options& o, int64_t images
 /// How far the losses of the two runs are apart; false: further than they may be.
 ///
 /// Pointwise ops and reductions give the same bits both ways. A matrix product may differ in the
-/// last bit where a bias or activation became part of it, and training makes small differences
-/// grow; so the losses of the first steps are compared one by one, and later ones as means.
-bool compare(const Run& eager, const Run& compiled, int64_t epochs) {
-  constexpr size_t kFirst = 100;
+/// last bit where a bias or activation became part of it, a convolution where its values lie in
+/// memory in another order; and training makes small differences grow. So the losses of the first
+/// steps are compared one by one, and later ones as means.
+bool compare(const Run& eager, const Run& compiled, int64_t epochs, const std::string& kind) {
+  const size_t kFirst = kind == "mlp" ? 100 : 10;
   constexpr double kStep = 1e-4, kEpoch = 0.05;
   const size_t steps = eager.losses.size(), last = steps - steps / static_cast<size_t>(epochs);
   size_t same = 0;
@@ -308,51 +320,56 @@ bool compare(const Run& eager, const Run& compiled, int64_t epochs) {
   return worst <= kStep && mean <= kEpoch;
 }
 
-int run(const Options& o) {
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
-  const Data data = load(o);
+/// Trains one network both ways. 0, or the exit code that says what went wrong.
+int train(const Options& o, const Data& data, const std::string& kind) {
   const Normalise normalise(data.train.images);
   const int64_t n = data.train.labels.size(0);
-  std::printf("%s training images, %s test images; network 784-%lld-10, batch %lld, %d thread%s\n",
-              with_commas(static_cast<double>(n)).c_str(),
-              with_commas(static_cast<double>(data.test.labels.size(0))).c_str(),
-              static_cast<long long>(o.hidden), static_cast<long long>(o.batch), get_num_threads(),
-              get_num_threads() == 1 ? "" : "s");
 
+  // Both begin with the same numbers.
+  const auto new_net = [&] {
+    manual_seed(static_cast<uint64_t>(o.seed));
+    return kind == "mlp" ? make_mlp(o.hidden) : make_cnn();
+  };
+  const auto new_run = [&](const char* name) {
+    nn::Sequential net = new_net();
+    return Run{name, net,
+               optim::SGD(net->parameters(), optim::SGDOptions(o.lr).momentum(o.momentum))};
+  };
   // The whole step is one function: pick images, forward, backward, update.
-  auto step_of = [&](Net& net) {
-    return [&](const Tensor& pick, const Tensor& rate) {
+  const auto step_of = [&](Run& run) {
+    return [&](const Tensor& pick) {
       const Tensor x = normalise(data.train.images.index_select(0, pick));
       const Tensor y = data.train.labels.index_select(0, pick);
-      const Tensor loss = loss_of(o.loss, net.forward(x), y);
+      run.sgd.zero_grad();
+      const Tensor loss = loss_of(o.loss, run.net->forward(x), y);
       loss.backward();
-      net.update(rate, o.momentum);
+      run.sgd.step();
       return loss.detach();
     };
   };
-  // Both begin with the same numbers.
-  auto new_net = [&] {
-    manual_seed(static_cast<uint64_t>(o.seed));
-    return Net(o.hidden);
-  };
-  Run eager{.name = "eager", .net = new_net()}, compiled{.name = "compiled", .net = new_net()};
-  eager.step = step_of(eager.net);
-  const auto compiled_step = compile(step_of(compiled.net));
+  Run eager = new_run("eager"), compiled = new_run("compiled");
+  eager.step = step_of(eager);
+  const auto compiled_step = compile(step_of(compiled));
   compiled.step = compiled_step;
   std::vector<Run*> runs;
   if (o.mode != "compiled") runs.push_back(&eager);
   if (o.mode != "eager") runs.push_back(&compiled);
+  if (kind == "mlp")
+    std::printf("\nmlp: network 784-%lld-10\n", static_cast<long long>(o.hidden));
+  else
+    std::cout << "\ncnn: " << eager.net << '\n';
 
   const Clock::time_point start = Clock::now();
   print_head(runs);
   for (int64_t epoch = 0; epoch < o.epochs; ++epoch) {
+    manual_seed(static_cast<uint64_t>(o.seed * 1000 + epoch));
     const Tensor order = randperm(n);
     for (Run* r : runs) train_epoch(*r, o, order, epoch);
     for (Run* r : runs) r->right = accuracy(r->net, data.test, normalise);
     print_epoch(runs, epoch, n);
   }
-  print_speed(runs, o, n * o.epochs);
-  const bool alike = runs.size() < 2 || compare(eager, compiled, o.epochs);
+  print_speed(runs, n * o.epochs);
+  const bool alike = runs.size() < 2 || compare(eager, compiled, o.epochs, kind);
   double right = 100;
   for (const Run* r : runs) right = std::min(right, r->right);
   std::printf("test accuracy %.2f %% after %.1f s\n", right, seconds_since(start));
@@ -364,6 +381,23 @@ int run(const Options& o) {
   if (right < o.expect) {
     std::printf("that is less than the %.2f %% asked for\n", o.expect);
     return 2;
+  }
+  return 0;
+}
+
+int run(const Options& options) {
+  if (options.threads > 0) set_num_threads(static_cast<int>(options.threads));
+  const Data data = load(options);
+  std::printf("%s training images, %s test images; batch %lld, %d thread%s\n",
+              with_commas(static_cast<double>(data.train.labels.size(0))).c_str(),
+              with_commas(static_cast<double>(data.test.labels.size(0))).c_str(),
+              static_cast<long long>(options.batch), get_num_threads(),
+              get_num_threads() == 1 ? "" : "s");
+  for (const char* kind : {"mlp", "cnn"}) {
+    if (options.net != "both" && options.net != kind) continue;
+    Options o = options;
+    if (o.epochs == 0) o.epochs = std::strcmp(kind, "mlp") == 0 ? 8 : 4;
+    if (const int code = train(o, data, kind)) return code;
   }
   return 0;
 }

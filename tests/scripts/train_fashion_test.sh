@@ -44,13 +44,14 @@ first() { dd bs=1 count="$1" status=none && cat >/dev/null; }
 bad() { expect 1 "$1" --data "$data" --epochs 1; }
 
 # Real training: this must reach what a broken gradient would not.
-expect 0 "test accuracy" --digits --samples 6000 --epochs 2 --expect 95
-expect 0 "784-64-10" --digits --samples 4000 --epochs 2 --hidden 64 --loss norm --expect 70
-expect 0 "digits drawn by this program" --data "$scratch/none" --samples 500 --epochs 1
-expect 0 "the losses of eager and compiled are" --digits --samples 1000 --epochs 2 --hidden 32
-expect 0 "eager " --digits --samples 500 --epochs 1 --mode eager
-expect 0 "compiled function: 2 graphs" --digits --samples 500 --epochs 1 --mode compiled --explain
-expect 2 "less than the 101.00 % asked for" --digits --samples 500 --epochs 1 --expect 101
+expect 0 "test accuracy" --net mlp --digits --samples 6000 --epochs 2 --expect 95
+expect 0 "test accuracy" --net cnn --digits --samples 2000 --epochs 1 --expect 85
+expect 0 "784-64-10" --net mlp --digits --samples 4000 --epochs 2 --hidden 64 --loss norm --expect 70
+expect 0 "digits drawn by this program" --net mlp --data "$scratch/none" --samples 500 --epochs 1
+expect 0 "the losses of eager and compiled are" --net mlp --digits --samples 1000 --epochs 2 --hidden 32
+expect 0 "eager " --net mlp --digits --samples 500 --epochs 1 --mode eager
+expect 0 "compiled function: 2 graphs" --net mlp --digits --samples 500 --epochs 1 --mode compiled --explain
+expect 2 "less than the 101.00 % asked for" --net mlp --digits --samples 500 --epochs 1 --expect 101
 
 good
 expect 0 "20 training images, 20 test images" --data "$data" --epochs 1
@@ -87,6 +88,7 @@ expect 1 "option --epochs needs a value" --epochs
 expect 1 "option --epochs: '0' is not a number of at least 1" --epochs 0
 expect 1 "option --lr: 'fast' is not a number" --lr fast
 expect 1 "'hinge' is neither cross_entropy nor norm" --loss hinge
+expect 1 "'rnn' is neither mlp nor cnn" --net rnn
 expect 1 "'lazy' is neither eager nor compiled nor both" --mode lazy
 expect 0 "--epochs N" --help
 
