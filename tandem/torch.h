@@ -134,6 +134,18 @@ inline TensorOptions getDeprecatedTypeProperties(Backend b, DType t) {
 
 namespace native {
 inline bool is_nonzero(const Tensor& t) { return t.is_nonzero(); }
+inline Tensor _upsample_nearest_exact2d(const Tensor& x, OptionalIntArrayRef output_size,
+                                        std::optional<ArrayRef<double>> factors) {
+  return tandem::_upsample_nearest_exact2d(x, output_size, factors);
+}
+inline Tensor _upsample_bilinear2d_aa(const Tensor& x, OptionalIntArrayRef output_size,
+                                      bool align_corners, std::optional<ArrayRef<double>> factors) {
+  return tandem::_upsample_bilinear2d_aa(x, output_size, align_corners, factors);
+}
+inline Tensor _upsample_bicubic2d_aa(const Tensor& x, OptionalIntArrayRef output_size,
+                                     bool align_corners, std::optional<ArrayRef<double>> factors) {
+  return tandem::_upsample_bicubic2d_aa(x, output_size, align_corners, factors);
+}
 }  // namespace native
 
 /// LibTorch's old way to switch autograd off.

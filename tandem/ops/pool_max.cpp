@@ -86,6 +86,7 @@ TANDEM_OP(kMaxPoolBackward) = {
         },
     .saves = Saves::each(Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
+      if (!a.needs(0)) return {Tensor(), Tensor()};
       return {apply(kMaxPoolGather, {a.grad(), a.input(1)}, a.attr_ref()), Tensor()};
     },
     .attrs = attrs_of<PoolIndexAttrs>,
@@ -115,6 +116,7 @@ TANDEM_OP(kMaxPoolGather) = {
         },
     .saves = Saves::each(Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
+      if (!a.needs(0)) return {Tensor(), Tensor()};
       return {apply(kMaxPoolBackward, {a.grad(), a.input(1)}, a.attr_ref()), Tensor()};
     },
     .attrs = attrs_of<PoolIndexAttrs>,
@@ -219,6 +221,7 @@ TANDEM_OP(kFractionalMaxPool) = {
         },
     .saves = Saves::output(1),
     .vjp = [](const VjpArgs& a) -> Grads {
+      if (!a.needs(0)) return {Tensor(), Tensor()};
       const PoolIndexAttrs p = plane_attrs("fractional_max_pool", a.input_type(),
                                            a.attrs<FractionalPoolAttrs>().kernel.size(), 1);
       return {apply(kMaxPoolBackward, {a.grad_or_zeros(0), a.output(1)}, p), Tensor()};

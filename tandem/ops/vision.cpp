@@ -1,26 +1,17 @@
 #include "tandem/ops/vision.h"
 
 #include "tandem/core/apply.h"
-#include "tandem/kernels/grid_sample.h"
 #include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
+#include "tandem/ops/vision_op.h"
 
 namespace tandem {
-
-extern const OpDef kGridSampleBackward;
 
 namespace {
 
 using kernels::GridMode;
 using kernels::GridPadding;
-
-struct GridSampleAttrs {
-  GridMode mode;
-  GridPadding padding;
-  bool align_corners = false;
-  TANDEM_FIELDS(mode, padding, align_corners)
-};
 
 kernels::GridSampling how(const GridSampleAttrs& p) { return {p.mode, p.padding, p.align_corners}; }
 

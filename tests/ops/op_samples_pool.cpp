@@ -126,7 +126,7 @@ void add_max(std::vector<Row>& rows) {
       wide{{2, 3}, {1, 2}, {0, 1}, {2, 1}, true}, three{{2, 3, 2}, {2, 2, 1}, {1, 1, 0}, {1, 1, 2}};
   rows.push_back(
       {.name = "max_pool",
-       .ops = {"max_pool", "max_pool_backward", "max_pool_gather"},
+       .ops = {"max_pool", "max_pool_backward"},
        .samples = {{.label = "1d",
                     .inputs = {distinct({2, 2, 9})},
                     .fn = FN(max_pool1d(a[0], 3, 2, 1)),
@@ -168,7 +168,7 @@ void add_max(std::vector<Row>& rows) {
                     .dtypes = kFullFloats}},
        .dtypes = kAllButBool});
   rows.push_back({.name = "max_pool_with_indices",
-                  .ops = {"max_pool", "max_pool_backward", "max_pool_gather"},
+                  .ops = {"max_pool", "max_pool_backward"},
                   .samples = {{.label = "1d",
                                .inputs = {distinct({2, 2, 9})},
                                .fn = PAIR(max_pool1d_with_indices(a[0], 3, 2, 1)),
@@ -185,7 +185,7 @@ void add_max(std::vector<Row>& rows) {
                   .dtypes = kAllButBool,
                   .out = Out::kUnchecked});
   rows.push_back({.name = "adaptive_max_pool",
-                  .ops = {"adaptive_max_pool", "max_pool_backward", "max_pool_gather"},
+                  .ops = {"adaptive_max_pool", "max_pool_backward"},
                   .samples = {{.label = "1d",
                                .inputs = {distinct({2, 2, 9})},
                                .fn = PAIR(adaptive_max_pool1d(a[0], 4)),
@@ -219,7 +219,7 @@ void add_max(std::vector<Row>& rows) {
   };
   rows.push_back(
       {.name = "fractional_max_pool",
-       .ops = {"fractional_max_pool", "max_pool_backward", "max_pool_gather"},
+       .ops = {"fractional_max_pool", "max_pool_backward"},
        .samples = {{.label = "2d",
                     .inputs = {distinct({1, 2, 7, 6}), given({1, 2, 2}, {0, 0, 0, 0}).constant()},
                     .fn = PAIR(fractional_max_pool2d(a[0], {2, 3}, {3, 2}, a[1])),
@@ -332,7 +332,7 @@ void add_blocked(std::vector<Row>& rows) {
   Windows to_four{.inner = 8, .adaptive = {2, 2}};
   rows.push_back(
       {.name = "pooling of blocked channels",
-       .ops = {"max_pool", "max_pool_backward", "max_pool_gather", "avg_pool", "avg_pool_backward",
+       .ops = {"max_pool", "max_pool_backward", "avg_pool", "avg_pool_backward",
                "adaptive_avg_pool", "adaptive_avg_pool_backward", "adaptive_max_pool"},
        .samples = {{.label = "max, index in the window",
                     .inputs = {distinct({1, 1, 4, 3, 8})},
@@ -364,6 +364,22 @@ void add_blocked(std::vector<Row>& rows) {
                     .reference = max_of(to_four)}},
        .dtypes = kFullFloats,
        .refuses_others = false});
+  const PoolIndexAttrs planes{{4, 4}, {}, {}, {}, {}, 1};
+  rows.push_back({.name = "max_pool_gather",
+                  .ops = {"max_pool_gather", "max_pool_backward"},
+                  .samples = {{.label = "2d",
+                               .inputs = {real({1, 2, 4, 4}),
+                                          given_index({1, 2, 2, 2}, {0, 3, 9, 14, 5, 5, 8, 11})},
+                               .fn = [=](const List& a) -> List {
+                                 return {apply(kMaxPoolGather, {a[0], a[1]}, planes)};
+                               },
+                               .reference = [](const ValuesList& a) -> ValuesList {
+                                 Values out = zeros_of({1, 2, 2, 2});
+                                 for (size_t i = 0; i < 8; ++i)
+                                   out.v[i] = a[0].v[i / 4 * 16 + static_cast<size_t>(a[1].v[i])];
+                                 return {out};
+                               }}},
+                  .dtypes = kAllButBool});
 }
 
 }  // namespace

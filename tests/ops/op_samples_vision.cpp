@@ -2,10 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/apply.h"
+#include "tandem/ops/vision_op.h"
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {
 namespace {
+
+using kernels::GridMode;
+using kernels::GridPadding;
 
 struct Tap {
   int64_t at;
@@ -202,7 +207,7 @@ Reference seen(bool align, bool border) {
 void add_grids(std::vector<Row>& rows) {
   const Input image = real({2, 2, 3, 4}), grid = real({2, 2, 3, 2}, -1.3, 1.3);
   rows.push_back({.name = "grid_sampler",
-                  .ops = {"grid_sampler", "grid_sampler_backward"},
+                  .ops = {"grid_sampler"},
                   .samples = {{.label = "bilinear",
                                .inputs = {image, grid},
                                .fn = FN(grid_sampler(a[0], a[1], 0, 0, false)),
@@ -236,6 +241,29 @@ void add_grids(std::vector<Row>& rows) {
                   .grad = Grad::kOnce,
                   .dtypes = kFloats,
                   .tolerance32 = 2e-5,
+                  .tolerance16 = -1});
+  const auto backward = [](GridMode mode, GridPadding padding) -> Fn {
+    return [=](const List& a) -> List {
+      const auto r = apply_n<2>(kGridSampleBackward, {a[0], a[1], a[2]},
+                                GridSampleAttrs{mode, padding, false});
+      return {r[0], r[1]};
+    };
+  };
+  rows.push_back({.name = "grid_sampler_backward",
+                  .ops = {"grid_sampler_backward"},
+                  .samples = {{.label = "bilinear",
+                               .inputs = {real({2, 2, 2, 3}), image, grid},
+                               .fn = backward(GridMode::Bilinear, GridPadding::Zeros)},
+                              {.label = "bicubic",
+                               .inputs = {real({2, 2, 2, 3}), image, grid},
+                               .fn = backward(GridMode::Bicubic, GridPadding::Reflection)},
+                              {.label = "big",
+                               .inputs = {real({3, 9, 24, 25}), real({3, 9, 20, 21}),
+                                          real({3, 24, 25, 2}, -1.1, 1.1)},
+                               .fn = backward(GridMode::Bilinear, GridPadding::Border),
+                               .big = true}},
+                  .grad = Grad::kNo,
+                  .dtypes = kFloats,
                   .tolerance16 = -1});
   rows.push_back({.name = "affine_grid_generator",
                   .ops = {},

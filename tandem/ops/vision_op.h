@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tandem/core/op.h"
+#include "tandem/kernels/grid_sample.h"
+
+namespace tandem {
+
+struct GridSampleAttrs {
+  kernels::GridMode mode;
+  kernels::GridPadding padding;
+  bool align_corners = false;
+  TANDEM_FIELDS(mode, padding, align_corners)
+};
+
+/// x, grid -> x at the places of the grid.
+extern const OpDef kGridSample;
+/// gradient, x, grid -> gradients by x and by the grid. It has no gradient itself.
+extern const OpDef kGridSampleBackward;
+
+}  // namespace tandem
