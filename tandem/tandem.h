@@ -26,6 +26,7 @@
 #include "tandem/compile/trace.h"
 #include "tandem/compile/transforms.h"
 #include "tandem/compile/vmap.h"
+#include "tandem/core/cuda.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
 #include "tandem/io/npy.h"
