@@ -35,7 +35,9 @@ std::string get_enum_name(const std::variant<Ts...>& v) {
 
 }  // namespace enumtype
 
-#define TANDEM_ENUM_VALUE(name) inline constexpr enumtype::name name{};
+// Each file has its own, so that none is mistaken for an op of that name, such as kSum, when a
+// program and the library are linked.
+#define TANDEM_ENUM_VALUE(name) static constexpr enumtype::name name{};
 TANDEM_ENUM_NAMES(TANDEM_ENUM_VALUE)
 #undef TANDEM_ENUM_VALUE
 
