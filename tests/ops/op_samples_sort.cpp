@@ -263,24 +263,6 @@ void add_statistics(std::vector<Row>& rows) {
                                }}},
                   .dtypes = kFullFloats,
                   .refuses_others = false});
-  rows.push_back({.name = "cdist",
-                  .ops = {},
-                  .fn = FN2(cdist),
-                  .samples = {{.label = "plain",
-                               .inputs = {real({2, 3}), real({4, 3})},
-                               .reference = [](const ValuesList& a) -> ValuesList {
-                                 Values out = zeros_of({2, 4});
-                                 each_index(out.sizes, [&](const Sizes& i) {
-                                   double s = 0;
-                                   for (int64_t k = 0; k < 3; ++k)
-                                     s += std::pow(a[0].at({i[0], k}) - a[1].at({i[1], k}), 2);
-                                   out.at(i) = std::sqrt(s);
-                                 });
-                                 return {out};
-                               }}},
-                  .dtypes = kFullFloats,
-                  .refuses_others = false,
-                  .tolerance32 = 2e-5});
   rows.push_back({.name = "diff",
                   .ops = {},
                   .samples = {{.label = "once",
