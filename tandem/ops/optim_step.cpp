@@ -5,6 +5,8 @@
 #include "tandem/core/apply_list.h"
 #include "tandem/kernels/optim_step.h"
 #include "tandem/ops/batch_detail.h"
+#include "tandem/ops/join.h"
+#include "tandem/ops/view.h"
 
 namespace tandem {
 namespace {
@@ -203,20 +205,46 @@ void step_kernel(const KernelArgs& a) {
   kernels::step_list(r.rule, static_cast<int>(s.states), tensors.data(), n);
 }
 
-// Samples have parameters of their own and share the numbers; where those or the counters differ
-// between samples, each is a step of its own.
+// Counters of its own make every sample's parameters ones of a longer list.
+template <const RuleInfo& r>
+void batch_as_list(const BatchArgs& a) {
+  const auto& s = a.attrs<StepAttrs>();
+  StepAttrs longer = s;
+  longer.count *= a.size;
+  std::vector<TensorArg> in;
+  std::vector<Tensor> held;
+  const auto add = [&](int64_t first) {
+    for (int64_t i = 0; i < s.count; ++i) {
+      const Tensor all = a.sample(static_cast<int>(first + i));
+      for (int64_t k = 0; k < a.size; ++k) held.push_back(all.select(0, k));
+    }
+  };
+  for (int64_t list = 0; list < s.lists(); ++list) add(list * s.count);
+  for (int k = 0; k < r.numbers; ++k) held.push_back(a.in(static_cast<int>(s.written()) + k));
+  add(s.written() + r.numbers);
+  for (const Tensor& t : held) in.emplace_back(t);
+  std::vector<Tensor> out(static_cast<size_t>(longer.written()));
+  apply(a.op, {in.data(), in.size()}, longer, out.data());
+  for (int64_t k = 0; k < s.written(); ++k)
+    a.outputs[k] = stack(TensorList(out.data() + k * a.size, static_cast<size_t>(a.size)));
+}
+
+// Samples have parameters of their own and share the numbers.
 template <const RuleInfo& r>
 void batch_step(const BatchArgs& a) {
   const auto& s = a.attrs<StepAttrs>();
   const int64_t n_counters = s.counted ? s.count : 0;
-  const auto shared = [&](int64_t k) {
-    return k < n_counters || (k >= s.written() && k < s.written() + r.numbers);
-  };
-  SmallVector<Tensor, 4> in;
+  const auto is_number = [&](int64_t k) { return k >= s.written() && k < s.written() + r.numbers; };
+  bool counters = false;
   for (int k = 0; k < a.n_inputs; ++k) {
-    if (shared(k) && a.batched[k]) return batch_loop(a);
-    in.push_back(shared(k) ? a.in(k) : a.sample(k));
+    if (is_number(k) && a.batched[k]) return batch_loop(a);
+    counters |= k < n_counters && a.batched[k];
   }
+  if (counters)
+    return a.size > 0 && s.count * a.size <= kMaxCount ? batch_as_list<r>(a) : batch_loop(a);
+  SmallVector<Tensor, 4> in;
+  for (int k = 0; k < a.n_inputs; ++k)
+    in.push_back(is_number(k) || k < n_counters ? a.in(k) : a.sample(k));
   apply_to(a.op, {in.data(), in.size()}, a.attr_ref, a.outputs);
   for (int64_t k = 0; k < n_counters; ++k) a.outputs[k] = a.outputs[k].expand({a.size});
 }

@@ -7,6 +7,11 @@
 
 #include "tandem/optim/options.h"
 
+namespace tandem::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace tandem::serialize
+
 namespace tandem::optim {
 
 /// What an optimiser remembers of one parameter; each optimiser has its own.
@@ -150,6 +155,9 @@ class Optimizer {
   /// Puts everything back. What does not fit, by name, count, shape or dtype, is an error that
   /// says so and changes nothing.
   void load_state_dict(const OptimizerState& saved);
+  /// The same to and from an archive; `tandem::save(optimizer, "file")` calls them.
+  virtual void save(serialize::OutputArchive& archive) const;
+  virtual void load(serialize::InputArchive& archive);
 
  protected:
   /// "Adam"; names the optimiser in messages and saved states.
@@ -186,5 +194,8 @@ class Optimizer {
 
   std::optional<Flag> changed_ = false;  // as in the groups
 };
+
+serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Optimizer& optimizer);
+serialize::InputArchive& operator>>(serialize::InputArchive& archive, Optimizer& optimizer);
 
 }  // namespace tandem::optim

@@ -100,6 +100,7 @@ const std::vector<Row>& all_rows() {
     add_padding_rows(r);
     add_pool_rows(r);
     add_vision_rows(r);
+    add_optim_rows(r);
     add_matmul_rows(r);
     add_linalg_rows(r);
     for (Row& row : r) derive(row);

@@ -181,6 +181,7 @@ void add_attention_rows(std::vector<Row>& rows);
 void add_padding_rows(std::vector<Row>& rows);
 void add_pool_rows(std::vector<Row>& rows);
 void add_vision_rows(std::vector<Row>& rows);
+void add_optim_rows(std::vector<Row>& rows);
 
 // -- references -------------------------------------------------------------------------------
 

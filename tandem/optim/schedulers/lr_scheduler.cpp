@@ -5,6 +5,11 @@
 
 namespace tandem::optim {
 
+LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {
+  // Remembered by the groups from now on.
+  initial_lrs();
+}
+
 std::vector<double> LRScheduler::get_current_lrs() const {
   std::vector<double> rates;
   for (const OptimizerParamGroup& group : optimizer_.param_groups())

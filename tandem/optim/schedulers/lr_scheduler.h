@@ -11,7 +11,7 @@ namespace tandem::optim {
 /// To write one, derive from it and give the next rates in get_lrs().
 class LRScheduler {
  public:
-  explicit LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {}
+  explicit LRScheduler(Optimizer& optimizer);
   virtual ~LRScheduler() = default;
   LRScheduler(const LRScheduler&) = delete;
   LRScheduler& operator=(const LRScheduler&) = delete;
