@@ -7,6 +7,7 @@
 #include <tandem/base/env.h>
 #include <tandem/tandem.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -129,8 +130,14 @@ Data load(const Options& o) {
           "Training on digits drawn by this program instead; "
           "the images come with: apt-get install dataset-fashion-mnist\n",
           o.data.c_str());
+    // Drawing takes longer than a short training on few of them would.
     const uint32_t seed = static_cast<uint32_t>(o.seed);
-    data = {drawn_digits::make(20'000, 2 * seed), drawn_digits::make(4'000, 2 * seed + 1)};
+    int64_t train = 20'000, test = 4'000;
+    if (o.samples > 0) {
+      train = std::min(train, o.samples);
+      test = std::min(test, std::max<int64_t>(1'000, o.samples));
+    }
+    data = {drawn_digits::make(train, 2 * seed), drawn_digits::make(test, 2 * seed + 1)};
   } else {
     data = {idx::read_pair(o.data, "train"), idx::read_pair(o.data, "t10k")};
   }
