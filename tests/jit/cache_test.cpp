@@ -43,7 +43,7 @@ float run_one(const Kernel& kernel, float x) {
 class Cache : public testing::Test {
  protected:
   void SetUp() override {
-    if (!can_generate()) GTEST_SKIP();
+    if (!can_generate()) GTEST_SKIP() << kNoGenerator;
     char name[] = "/tmp/tandem_cache_XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder_ = name;
@@ -208,7 +208,7 @@ TEST_F(Cache, EndsWhileKernelsAreWaiting) {
 }
 
 TEST(CacheDeathTest, TheProcessEndsWhileKernelsAreBeingMade) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const int milliseconds : {0, 15, 40}) {
     EXPECT_EXIT(
@@ -257,7 +257,7 @@ TEST(LoopNests, TextAndEqualityGoTogether) {
 }
 
 TEST(ObjectLoader, RefusesDamagedObjects) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   const std::string object = generate_object(plus(1));
   std::string why;
   EXPECT_EQ(load_object("", kKernelSymbol, &why), nullptr);

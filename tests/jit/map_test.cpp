@@ -109,7 +109,7 @@ void check(MapFn fn, DType compute, DType stored, bool every_length) {
 class EveryFunction : public testing::TestWithParam<int> {};
 
 TEST_P(EveryFunction, EqualsTheEagerKernel) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   const MapFn fn = static_cast<MapFn>(GetParam());
   for (const DType compute : {kFloat, kDouble, kLong}) {
     if (!kernels::has_formula(fn, lane_type(compute))) continue;
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryFunction, testing::Range(1, kernels::kNumMapF
                          });
 
 TEST(Map, ConvertsBetweenAllDTypes) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   const DType all[] = {kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool, kBFloat16};
   const std::vector<double> values = {0,     -0.0, 1,     -1,    0.4,   2.5,   127,   128,  255,
                                       256,   -129, 3e4,   70000, -7e4,  2e9,   3e9,   -3e9, 1e19,
@@ -158,7 +158,7 @@ TEST(Map, ConvertsBetweenAllDTypes) {
 }
 
 TEST(Map, DivisionByZeroThrowsThroughGeneratedCode) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   LoopNest nest =
       nest_of(MapFn::floor_divide, kLong,
               {{kLong, Along::unit}, {kLong, Along::unit}, {kLong, Along::unit}}, {1, 1, 1}, 0);

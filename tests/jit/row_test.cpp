@@ -59,7 +59,7 @@ struct Eager {
 };
 
 TEST(Rows, ReduceInTheOrderOfTheEagerKernel) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   std::vector<int64_t> lengths;
   for (int64_t n = 1; n <= 70; ++n) lengths.push_back(n);
   for (const int64_t n : {127, 128, 129, 1000, 4095, 4096, 4097, 8192, 8200, 10000, 12289, 40000})
@@ -123,7 +123,7 @@ void run(const LoopNest& nest, LoopFunction f, int64_t rows, int64_t columns,
 }
 
 TEST(Rows, SoftmaxIsThreePassesWithOneKeptRow) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   for (const bool logarithm : {false, true}) {
     LoopNest nest;
     nest.operands = {{kFloat, Along::unit}, {kFloat, Along::unit}};
@@ -163,7 +163,7 @@ TEST(Rows, SoftmaxIsThreePassesWithOneKeptRow) {
 }
 
 TEST(Rows, LayerNormWithMeanAndScaleByRow) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   LoopNest nest;
   nest.operands = {{kFloat, Along::unit},  {kFloat, Along::still}, {kFloat, Along::scalar},
                    {kFloat, Along::still}, {kFloat, Along::unit},  {kFloat, Along::unit}};
@@ -205,7 +205,7 @@ TEST(Rows, LayerNormWithMeanAndScaleByRow) {
 }
 
 TEST(Rows, OneHotByComparingTheColumn) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   // sum(select(column == index, x, 0)): a gather of one element a row.
   LoopNest nest;
   nest.operands = {{kFloat, Along::unit}, {kLong, Along::still}, {kFloat, Along::still}};
@@ -229,7 +229,7 @@ TEST(Rows, OneHotByComparingTheColumn) {
 
 // Broadcasts, transposes and steps in up to three outer dimensions, of several dtypes.
 TEST(Rows, AnyStridesInAnyNumberOfDimensions) {
-  if (!can_generate()) GTEST_SKIP();
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
   std::mt19937 random(4);
   const DType dtypes[] = {kFloat, kHalf, kBFloat16, kDouble, kInt, kByte, kBool, kShort};
   for (int round = 0; round < 60; ++round) {

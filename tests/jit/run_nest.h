@@ -14,6 +14,9 @@
 /// Makes and runs kernels without the cache and its thread.
 namespace tandem::jit::test {
 
+/// Why a test of generated code cannot run.
+inline constexpr const char* kNoGenerator = "this build has no LLVM, so no machine code is made";
+
 inline LoopFunction function_of(const LoopNest& nest) {
   std::string why;
   void* code = load_object(generate_object(nest), kKernelSymbol, &why);

@@ -10,7 +10,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/core/graph.h"
 #include "tests/ops/op_gradients.h"
-#include "tests/ops/op_table.h"
+#include "tests/ops/row_param.h"
 
 namespace tandem::table {
 namespace {
@@ -54,18 +54,6 @@ class OpTable : public testing::TestWithParam<const Row*> {
     return std::max(of(inputs), of(result));
   }
 };
-
-std::vector<const Row*> row_pointers() {
-  std::vector<const Row*> r;
-  for (const Row& row : all_rows()) r.push_back(&row);
-  return r;
-}
-
-std::string test_name(const testing::TestParamInfo<const Row*>& info) {
-  std::string name;
-  for (char c : info.param->name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
 
 INSTANTIATE_TEST_SUITE_P(All, OpTable, testing::ValuesIn(row_pointers()), test_name);
 

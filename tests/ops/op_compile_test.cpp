@@ -9,7 +9,7 @@
 #include "tandem/compile/compile.h"
 #include "tandem/compile/lazy.h"
 #include "tandem/jit/kernel_cache.h"
-#include "tests/ops/op_table.h"
+#include "tests/ops/row_param.h"
 
 namespace tandem::table {
 namespace {
@@ -46,16 +46,6 @@ class OpCompile : public testing::TestWithParam<const Row*> {
   }
 };
 
-std::vector<const Row*> row_pointers() {
-  std::vector<const Row*> r;
-  for (const Row& row : all_rows()) r.push_back(&row);
-  return r;
-}
-std::string test_name(const testing::TestParamInfo<const Row*>& info) {
-  std::string name;
-  for (char c : info.param->name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(All, OpCompile, testing::ValuesIn(row_pointers()), test_name);
 
 void expect_same(const List& got, const List& expected, const char* how) {

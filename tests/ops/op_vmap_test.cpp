@@ -7,7 +7,7 @@
 
 #include "tandem/compile/vmap.h"
 #include "tests/ops/op_gradients.h"
-#include "tests/ops/op_table.h"
+#include "tests/ops/row_param.h"
 
 namespace tandem::table {
 namespace {
@@ -31,16 +31,6 @@ class OpVmap : public testing::TestWithParam<const Row*> {
   const Row& row() const { return *GetParam(); }
 };
 
-std::vector<const Row*> row_pointers() {
-  std::vector<const Row*> r;
-  for (const Row& row : all_rows()) r.push_back(&row);
-  return r;
-}
-std::string test_name(const testing::TestParamInfo<const Row*>& info) {
-  std::string name;
-  for (char c : info.param->name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(All, OpVmap, testing::ValuesIn(row_pointers()), test_name);
 
 // One call of a row with some inputs batched.

@@ -6,38 +6,17 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/parallel.h"
-#include "tandem/ops/ops.h"
+#include "tests/ops/numbers.h"
 
 namespace tandem {
 namespace {
 
-using Numbers = std::vector<double>;
-
-Tensor make(Numbers v, std::vector<int64_t> sizes, DType t = kDouble) {
-  Tensor x = empty(sizes, kDouble);
-  std::copy(v.begin(), v.end(), x.data_ptr<double>());
-  return x.to(t);
-}
-Numbers numbers(const Tensor& t) {
-  const Tensor d = t.detach().to(kDouble).contiguous();
-  return Numbers(d.data_ptr<double>(), d.data_ptr<double>() + d.numel());
-}
 Numbers grad_of(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
   Tensor leaf = x.detach().clone();
   leaf.requires_grad_();
   f(leaf).sum().backward();
   return numbers(leaf.grad());
 }
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-const double kNan = std::nan("");
 
 TEST(Reduction, ShapesAndDTypes) {
   const Tensor x = ones({2, 3, 4}, kInt);

@@ -3,22 +3,11 @@
 
 #include <cmath>
 
-#include "tandem/ops/ops.h"
+#include "tests/ops/numbers.h"
 
 namespace tandem {
 namespace {
 
-using Numbers = std::vector<double>;
-
-Tensor make(Numbers v, std::vector<int64_t> sizes, DType t = kDouble) {
-  Tensor x = empty(sizes, kDouble);
-  std::copy(v.begin(), v.end(), x.data_ptr<double>());
-  return x.to(t);
-}
-Numbers numbers(const Tensor& t) {
-  const Tensor d = t.detach().to(kDouble).contiguous();
-  return Numbers(d.data_ptr<double>(), d.data_ptr<double>() + d.numel());
-}
 template <class F>
 Numbers grad_of(const Tensor& x, const F& f) {
   Tensor leaf = x.detach().clone();
@@ -28,16 +17,6 @@ Numbers grad_of(const Tensor& x, const F& f) {
   (y * arange(1, y.numel() + 1, kDouble).reshape(y.sizes())).sum().backward();
   return numbers(leaf.grad());
 }
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-const double kNan = std::nan("");
 
 TEST(SortOps, NanIsGreatestAndTiesKeepTheirOrder) {
   const Tensor x = make({2, kNan, 1, 2}, {4});
