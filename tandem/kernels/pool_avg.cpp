@@ -6,27 +6,37 @@
 namespace tandem::kernels {
 namespace {
 
-// What the sums of a row of windows are divided by. An empty window has the sum 0; it is not
-// divided by 0.
+// What the sums of windows are divided by. An empty window has the sum 0; it is not divided by 0.
 template <class C>
 class Divisors {
  public:
-  Divisors(const PoolDivisor& d, const Spans (&spans)[3]) : d_(d), spans_(spans) {}
+  Divisors(const PoolDivisor& d, const Spans (&spans)[3]) : d_(d), spans_(spans) {
+    for (const Span& dx : spans[2]) columns_.push_back(static_cast<C>(elements(dx)));
+  }
   C of(int64_t z, int64_t y, int64_t x) const {
     if (d_.fixed) return static_cast<C>(*d_.fixed);
-    const Span &dz = spans_[0][static_cast<size_t>(z)], &dy = spans_[1][static_cast<size_t>(y)],
-               &dx = spans_[2][static_cast<size_t>(x)];
-    const int64_t n =
-        d_.count_padding ? dz.padded * dy.padded * dx.padded : dz.count * dy.count * dx.count;
-    return static_cast<C>(std::max<int64_t>(n, 1));
+    return outer(z, y) * columns_[static_cast<size_t>(x)];
   }
-  void row(int64_t z, int64_t y, std::vector<C>& out) const {
-    for (size_t x = 0; x < out.size(); ++x) out[x] = of(z, y, static_cast<int64_t>(x));
+  // Those of a row of windows; `known` is what `out` was filled for last.
+  void row(int64_t z, int64_t y, std::vector<C>& out, C& known) const {
+    const C rows = d_.fixed ? static_cast<C>(*d_.fixed) : outer(z, y);
+    if (rows == known) return;
+    known = rows;
+    for (size_t x = 0; x < out.size(); ++x) out[x] = d_.fixed ? rows : rows * columns_[x];
   }
 
  private:
+  int64_t elements(const Span& s) const {
+    return std::max<int64_t>(1, d_.count_padding ? s.padded : s.count);
+  }
+  C outer(int64_t z, int64_t y) const {
+    return static_cast<C>(elements(spans_[0][static_cast<size_t>(z)]) *
+                          elements(spans_[1][static_cast<size_t>(y)]));
+  }
+
   const PoolDivisor& d_;
   const Spans (&spans_)[3];
+  std::vector<C> columns_;
 };
 
 template <class C>
@@ -39,8 +49,9 @@ void average_by_taps(const C* x, const PoolShape& s, const PoolDivisor& divisor,
                  RowCache<C> cache(rows, s);
                  std::vector<const C*> taps(static_cast<size_t>(volume(s.kernel)));
                  std::vector<C> by(static_cast<size_t>(s.out[2]));
-                 for (int64_t r = begin; r < end; ++r) {
-                   const OutputRow at(s, r);
+                 C known = 0;
+                 OutputRow at(s, begin);
+                 for (int64_t r = begin; r < end; ++r, at.next(s)) {
                    const Span &dz = spans[0][static_cast<size_t>(at.z)],
                               &dy = spans[1][static_cast<size_t>(at.y)];
                    int64_t n = 0;
@@ -50,7 +61,7 @@ void average_by_taps(const C* x, const PoolShape& s, const PoolDivisor& divisor,
                        for (int64_t k = 0; k < s.kernel[2]; ++k)
                          taps[static_cast<size_t>(n++)] = row + rows.tap(k);
                      }
-                   divisors.row(at.z, at.y, by);
+                   divisors.row(at.z, at.y, by, known);
                    pool_ops<C>().average_taps(taps.data(), n, s.out[2], by.data(),
                                               out + r * s.out[2]);
                  }
@@ -66,8 +77,8 @@ void average_by_windows(const C* x, const PoolShape& s, const Spans (&spans)[3],
   parallel_for(
       0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * inner * each / 4),
       [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const OutputRow at(s, r);
+        OutputRow at(s, begin);
+        for (int64_t r = begin; r < end; ++r, at.next(s)) {
           const Span &dz = spans[0][static_cast<size_t>(at.z)],
                      &dy = spans[1][static_cast<size_t>(at.y)];
           const C* plane = x + at.plane * plane_size;
@@ -102,11 +113,13 @@ void spread_by_taps(const C* g, const PoolShape& s, const PoolDivisor& divisor, 
         std::vector<C> phased(rows.direct() ? 0 : static_cast<size_t>(in_rows * rows.length()));
         std::vector<C*> taps(static_cast<size_t>(volume(s.kernel)));
         std::vector<C> by(static_cast<size_t>(s.out[2]));
+        C known = 0;
         for (int64_t p = begin; p < end; ++p) {
           C* target = rows.direct() ? out + p * in_size : phased.data();
           std::fill_n(target, in_rows * rows.length(), C(0));
-          for (int64_t r = p * s.out[0] * s.out[1]; r < (p + 1) * s.out[0] * s.out[1]; ++r) {
-            const OutputRow at(s, r);
+          const int64_t end_row = (p + 1) * s.out[0] * s.out[1];
+          OutputRow at{s, p * s.out[0] * s.out[1]};
+          for (int64_t r = p * s.out[0] * s.out[1]; r < end_row; ++r, at.next(s)) {
             const Span &dz = spans[0][static_cast<size_t>(at.z)],
                        &dy = spans[1][static_cast<size_t>(at.y)];
             int64_t n = 0;
@@ -117,7 +130,7 @@ void spread_by_taps(const C* g, const PoolShape& s, const PoolDivisor& divisor, 
                 for (int64_t k = s.kernel[2]; k-- > 0;)
                   taps[static_cast<size_t>(n++)] = row + rows.tap(k);
               }
-            divisors.row(at.z, at.y, by);
+            divisors.row(at.z, at.y, by, known);
             pool_ops<C>().spread_taps(taps.data(), n, s.out[2], g + r * s.out[2], by.data());
           }
           if (rows.direct()) continue;
@@ -135,8 +148,9 @@ void spread_by_windows(const C* g, const PoolShape& s, const Spans (&spans)[3],
   parallel_for(0, s.planes, pool_grain(plane_size), [&](int64_t begin, int64_t end) {
     std::vector<C> share(static_cast<size_t>(inner));
     std::fill(out + begin * plane_size, out + end * plane_size, C(0));
-    for (int64_t r = begin * s.out[0] * s.out[1]; r < end * s.out[0] * s.out[1]; ++r) {
-      const OutputRow at(s, r);
+    const int64_t first_row = begin * s.out[0] * s.out[1], end_row = end * s.out[0] * s.out[1];
+    OutputRow at(s, first_row);
+    for (int64_t r = first_row; r < end_row; ++r, at.next(s)) {
       const Span &dz = spans[0][static_cast<size_t>(at.z)],
                  &dy = spans[1][static_cast<size_t>(at.y)];
       C* plane = out + at.plane * plane_size;
@@ -145,11 +159,12 @@ void spread_by_windows(const C* g, const PoolShape& s, const Spans (&spans)[3],
         const C by = divisors.of(at.z, at.y, o);
         for (int64_t c = 0; c < inner; ++c)
           share[static_cast<size_t>(c)] = g[(r * s.out[2] + o) * inner + c] / by;
+        const bool whole = dx.count == s.in[2];
         for (int64_t z = 0; z < dz.count; ++z)
-          for (int64_t y = 0; y < dy.count; ++y)
+          for (int64_t y = 0; y < dy.count; y += whole ? dy.count : 1)
             pool_ops<C>().spread_run(
                 plane + (((dz.first + z) * s.in[1] + dy.first + y) * s.in[2] + dx.first) * inner,
-                inner, dx.count, inner, share.data());
+                inner, whole ? dy.count * dx.count : dx.count, inner, share.data());
       }
     }
   });

@@ -45,44 +45,53 @@ class IndexWriter {
   std::vector<int64_t> delta_;
 };
 
+bool same_part(const Span& a, const Span& b) { return a.count == b.count && a.number == b.number; }
+
 // Windows side by side in registers.
 template <class C>
 void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
                  PackedOutput& index_memory) {
   const PhasedRows<C> rows(s, -std::numeric_limits<C>::infinity());
-  const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1),
-              width = regular_spans(s, 2);
+  const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1);
   const IndexWriter writer(s, index, index_memory);
   const PoolOps<C>& ops = pool_ops<C>();
+  std::vector<C> leftmost;  // the number of each window's first column that lies inside
+  for (const Span& dx : regular_spans(s, 2)) leftmost.push_back(static_cast<C>(dx.number));
+  const auto some_rows = [&](int64_t begin, int64_t end) {
+    RowCache<C> cache(rows, s);
+    std::vector<const C*> taps(static_cast<size_t>(volume(s.kernel)));
+    std::vector<C> numbers(taps.size()), number(leftmost.size());
+    const Span *last_z = nullptr, *last_y = nullptr;
+    OutputRow at(s, begin);
+    for (int64_t r = begin; r < end; ++r, at.next(s)) {
+      const Span &dz = depth[static_cast<size_t>(at.z)], &dy = height[static_cast<size_t>(at.y)];
+      size_t n = 0;
+      for (int64_t z = 0; z < dz.count; ++z)
+        for (int64_t y = 0; y < dy.count; ++y) {
+          const C* row =
+              cache.row(x, at.plane, dz.first + z * s.dilation[0], dy.first + y * s.dilation[1]);
+          for (int64_t k = 0; k < s.kernel[2]; ++k) taps[n++] = row + rows.tap(k);
+        }
+      // Most windows have the same part inside as those above them.
+      if (!last_z || !same_part(*last_z, dz) || !same_part(*last_y, dy)) {
+        size_t t = 0;
+        for (int64_t z = 0; z < dz.count; ++z)
+          for (int64_t y = 0; y < dy.count; ++y)
+            for (int64_t k = 0; k < s.kernel[2]; ++k)
+              numbers[t++] =
+                  static_cast<C>(((dz.number + z) * s.kernel[1] + dy.number + y) * s.kernel[2] + k);
+      }
+      last_z = &dz;
+      last_y = &dy;
+      const C first = static_cast<C>((dz.number * s.kernel[1] + dy.number) * s.kernel[2]);
+      for (size_t i = 0; i < number.size(); ++i) number[i] = leftmost[i] + first;
+      ops.max_taps(taps.data(), numbers.data(), static_cast<int64_t>(n), s.out[2],
+                   values + r * s.out[2], number.data());
+      writer.write(r, at, number.data());
+    }
+  };
   parallel_for(0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * volume(s.kernel) / 4),
-               [&](int64_t begin, int64_t end) {
-                 RowCache<C> cache(rows, s);
-                 std::vector<const C*> taps(static_cast<size_t>(volume(s.kernel)));
-                 std::vector<C> numbers(taps.size()), number(static_cast<size_t>(s.out[2]));
-                 for (int64_t r = begin; r < end; ++r) {
-                   const OutputRow at(s, r);
-                   const Span &dz = depth[static_cast<size_t>(at.z)],
-                              &dy = height[static_cast<size_t>(at.y)];
-                   int64_t n = 0;
-                   for (int64_t z = 0; z < dz.count; ++z)
-                     for (int64_t y = 0; y < dy.count; ++y) {
-                       const C* row = cache.row(x, at.plane, dz.first + z * s.dilation[0],
-                                                dy.first + y * s.dilation[1]);
-                       const int64_t first =
-                           ((dz.number + z) * s.kernel[1] + dy.number + y) * s.kernel[2];
-                       for (int64_t k = 0; k < s.kernel[2]; ++k, ++n) {
-                         taps[static_cast<size_t>(n)] = row + rows.tap(k);
-                         numbers[static_cast<size_t>(n)] = static_cast<C>(first + k);
-                       }
-                     }
-                   const int64_t first = (dz.number * s.kernel[1] + dy.number) * s.kernel[2];
-                   for (size_t i = 0; i < number.size(); ++i)
-                     number[i] = static_cast<C>(first + width[i].number);
-                   ops.max_taps(taps.data(), numbers.data(), n, s.out[2], values + r * s.out[2],
-                                number.data());
-                   writer.write(r, at, number.data());
-                 }
-               });
+               some_rows);
 }
 
 template <class C>
@@ -116,8 +125,8 @@ void max_by_windows(const C* x, const PoolShape& s, const Spans (&spans)[3],
       [&](int64_t begin, int64_t end) {
         std::vector<C> best(static_cast<size_t>(inner)), number(best.size());
         std::vector<int64_t> where(best.size());
-        for (int64_t r = begin; r < end; ++r) {
-          const OutputRow at(s, r);
+        OutputRow at(s, begin);
+        for (int64_t r = begin; r < end; ++r, at.next(s)) {
           const auto span = [&](int d, int64_t o) -> const Span& {
             return of_plane ? of_plane[d][static_cast<size_t>(at.plane)][static_cast<size_t>(o)]
                             : spans[d][static_cast<size_t>(o)];

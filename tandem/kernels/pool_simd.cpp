@@ -161,7 +161,13 @@ template <class C>
 void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
   if (inner == 1) {
     const C v = *value;
-    for (int64_t i = 0; i < n; ++i) x[i * step] += v;
+    int64_t i = 0;
+    if (step == 1) {
+      const Vec<C> all = Vec<C>::of(v);
+      for (; i + Vec<C>::kLanes <= n; i += Vec<C>::kLanes)
+        store(load(static_cast<const C*>(x) + i) + all, x + i);
+    }
+    for (; i < n; ++i) x[i * step] += v;
     return;
   }
   each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {

@@ -72,13 +72,21 @@ class PhasedRows {
     const int64_t seen = (s.out[2] - 1) * stride_ + (s.kernel[2] - 1) * s.dilation[2] + 1;
     phase_ = (seen + stride_ - 1) / stride_;
     direct_ = stride_ == 1 && padding_ == 0 && seen <= width_;
-    used_.resize(static_cast<size_t>(std::min(stride_, seen)), false);
+    const int64_t phases = std::min(stride_, seen);
+    std::vector<bool> used(static_cast<size_t>(phases), false);
     for (int64_t k = 0; k < s.kernel[2]; ++k) {
       const int64_t x = k * s.dilation[2];
-      used_[static_cast<size_t>(x % stride_)] = true;
+      used[static_cast<size_t>(x % stride_)] = true;
       taps_.push_back(direct_ ? x : x % stride_ * phase_ + x / stride_);
     }
-    length_ = direct_ ? width_ : phase_ * static_cast<int64_t>(used_.size());
+    length_ = direct_ ? width_ : phase_ * phases;
+    int64_t held = 0;
+    for (int64_t p = 0; p < phases; ++p) {
+      if (!used[static_cast<size_t>(p)]) continue;
+      parts_.push_back(part(p));
+      held += parts_.back().end - parts_.back().begin;
+    }
+    covered_ = held == width_;
   }
 
   /// True iff the rows are not much longer for their border, and numbers within a window are exact.
@@ -96,43 +104,42 @@ class PhasedRows {
   int64_t tap(int64_t k) const { return taps_[static_cast<size_t>(k)]; }
 
   void fill(const C* row, C* phased) const {
-    for (size_t p = 0; p < used_.size(); ++p) {
-      if (!used_[p]) continue;
-      C* to = phased + static_cast<int64_t>(p) * phase_;
-      const auto [begin, end] = inside(static_cast<int64_t>(p));
-      std::fill_n(to, begin, border_);
-      pool_ops<C>().pick(row + begin * stride_ + static_cast<int64_t>(p) - padding_, stride_,
-                         end - begin, to + begin);
-      std::fill(to + end, to + phase_, border_);
+    const PoolOps<C>& ops = pool_ops<C>();
+    for (const Part& p : parts_) {
+      C* to = phased + p.phase * phase_;
+      std::fill_n(to, p.begin, border_);
+      ops.pick(row + p.begin * stride_ + p.phase - padding_, stride_, p.end - p.begin,
+               to + p.begin);
+      std::fill(to + p.end, to + phase_, border_);
     }
   }
   /// The other way round; what no window sees becomes 0.
   void restore(const C* phased, C* row) const {
-    if (used_.size() < static_cast<size_t>(stride_) || phase_ * stride_ < width_ + padding_ ||
-        std::find(used_.begin(), used_.end(), false) != used_.end())
-      std::fill_n(row, width_, C(0));
-    for (size_t p = 0; p < used_.size(); ++p) {
-      if (!used_[p]) continue;
-      const C* from = phased + static_cast<int64_t>(p) * phase_;
-      const auto [begin, end] = inside(static_cast<int64_t>(p));
-      C* to = row + static_cast<int64_t>(p) - padding_;
-      for (int64_t j = begin; j < end; ++j) to[j * stride_] = from[j];
+    if (!covered_) std::fill_n(row, width_, C(0));
+    for (const Part& p : parts_) {
+      const C* from = phased + p.phase * phase_;
+      C* to = row + p.phase - padding_;
+      for (int64_t j = p.begin; j < p.end; ++j) to[j * stride_] = from[j];
     }
   }
 
  private:
-  // Which elements of a phase are not border.
-  std::pair<int64_t, int64_t> inside(int64_t phase) const {
+  // A phase that some tap sees, and which of its elements are not border.
+  struct Part {
+    int64_t phase, begin, end;
+  };
+  Part part(int64_t phase) const {
     const int64_t begin = phase < padding_ ? ceil_over(padding_ - phase, stride_) : 0;
     const int64_t last = padding_ + width_ - phase;
     const int64_t end = last > 0 ? ceil_over(last, stride_) : 0;
-    return {std::min(begin, phase_), std::clamp(end, std::min(begin, phase_), phase_)};
+    return {phase, std::min(begin, phase_), std::clamp(end, std::min(begin, phase_), phase_)};
   }
 
   C border_;
   int64_t width_, stride_, padding_, phase_ = 0, length_ = 0;
   bool direct_ = false;
-  std::vector<bool> used_;
+  bool covered_ = false;  // True iff the phases hold every element of a row.
+  std::vector<Part> parts_;
   std::vector<int64_t> taps_;
 };
 
@@ -178,6 +185,13 @@ struct OutputRow {
       : plane(number / (s.out[0] * s.out[1])),
         z(number / s.out[1] % s.out[0]),
         y(number % s.out[1]) {}
+  void next(const PoolShape& s) {
+    if (++y < s.out[1]) return;
+    y = 0;
+    if (++z < s.out[0]) return;
+    z = 0;
+    ++plane;
+  }
 };
 
 }  // namespace tandem::kernels

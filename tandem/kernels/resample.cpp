@@ -225,8 +225,8 @@ void resample_rows(const C* x, const PoolShape& s, const AllTaps<C>& taps, C* ou
                  StretchedRows<C> rows(taps, s);
                  std::vector<const C*> parts;
                  std::vector<C> weights;
-                 for (int64_t r = begin; r < end; ++r) {
-                   const OutputRow at(s, r);
+                 OutputRow at(s, begin);
+                 for (int64_t r = begin; r < end; ++r, at.next(s)) {
                    parts.clear();
                    weights.clear();
                    each_row(taps, at, [&](int64_t z, int64_t y, C weight) {
@@ -277,8 +277,8 @@ void pick_rows(const T* x, const PoolShape& s, const AllTaps<C>& taps, T* out) {
   parallel_for(
       0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2]), [&](int64_t begin, int64_t end) {
         const int32_t* columns = taps.dim[2].at.data();
-        for (int64_t r = begin; r < end; ++r) {
-          const OutputRow at(s, r);
+        OutputRow at(s, begin);
+        for (int64_t r = begin; r < end; ++r, at.next(s)) {
           const int64_t z = taps.dim[0].at[static_cast<size_t>(at.z)],
                         y = taps.dim[1].at[static_cast<size_t>(at.y)];
           const T* row = x + ((at.plane * s.in[0] + z) * s.in[1] + y) * s.in[2];

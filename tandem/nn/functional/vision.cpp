@@ -8,7 +8,7 @@ namespace tandem::nn::functional {
 
 Tensor affine_grid(const Tensor& theta, const IntArrayRef& size, bool align_corners) {
   TANDEM_CHECK_TYPE(theta.is_floating_point(),
-                    "Expected theta to have floating point type, but got ", theta.dtype());
+                    "Expected theta to have floating point type, but got ", name_of(theta.dtype()));
   TANDEM_CHECK_SHAPE(size.size() == 4 || size.size() == 5,
                      "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
                      "respectively. Got size ",
