@@ -98,6 +98,13 @@ std::string Join(const std::string& between, const List& list) {
   return text;
 }
 
+namespace guts {
+template <class T>
+std::string to_string(const T& value) {
+  return str(value);
+}
+}  // namespace guts
+
 }  // namespace c10
 
 namespace at {

@@ -119,7 +119,9 @@ Tensor kl_div(const Tensor& x, const Tensor& target, int64_t reduction, bool log
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target,
                             const std::optional<Tensor>& weight, int64_t reduction) {
   check_pair("binary_cross_entropy", x, target);
-  Tensor loss = apply(kBinaryCrossEntropy, {x, target});
+  // Dimensions of extent 1 do not matter, as with ATen's function.
+  const bool alike = x.sizes() != target.sizes() && x.squeeze().sizes() == target.squeeze().sizes();
+  Tensor loss = apply(kBinaryCrossEntropy, {x, alike ? target.reshape(x.sizes()) : target});
   if (const Tensor w = given(weight); w.defined()) loss = loss * w;
   return reduced_loss("binary_cross_entropy", loss, reduction);
 }

@@ -56,6 +56,9 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, const MSELossFuncOpti
 
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
                             const BinaryCrossEntropyFuncOptions& options) {
+  TANDEM_CHECK_SHAPE(target.sizes() == input.sizes(), "binary_cross_entropy: Using a target size (",
+                     target.sizes(), ") that is different to the input size (", input.sizes(),
+                     ") is deprecated. Please ensure they have the same size.");
   return tandem::binary_cross_entropy(input, target, options.weight(),
                                       reduction_get_enum(options.reduction()));
 }
