@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "tandem/kernels/norm_detail.h"
 
@@ -192,9 +191,11 @@ void channel_moments(const Array& x_any, const Channels& channels, double eps, c
   const Array& x = kept.get();
   dispatch_real(x.dtype, [&]<class C>(C) {
     C *to_mean = mean.ptr<C>(), *to_rstd = rstd.ptr<C>(), *to_var = var.ptr<C>();
+    // Of nothing, mean and variance are 0: nothing is normalised by them.
     if (c.each() == 0) {
-      for (C* to : {to_mean, to_rstd, to_var})
-        std::fill_n(to, c.count(), std::numeric_limits<C>::quiet_NaN());
+      std::fill_n(to_mean, c.count(), C(0));
+      std::fill_n(to_var, c.count(), C(0));
+      std::fill_n(to_rstd, c.count(), C(1) / std::sqrt(static_cast<C>(eps)));
       return;
     }
     Scratch<C> shift(c.count());

@@ -128,17 +128,18 @@ TANDEM_OP(kEmbedding) = {
     .attrs = attrs_of<EmbeddingAttrs>,
     .batch =
         [](const BatchArgs& a) {
-          if (!a.batched[0]) {
-            a.outputs[0] = apply(a.op, {a.in(0), a.sample(1)}, a.attr_ref);
-            return;
-          }
           EmbeddingAttrs e = a.attrs<EmbeddingAttrs>();
           const Tensor index = a.sample(1);
-          const int64_t rows = a.in(0).size(1), padding = e.padding;
+          // One table for all, unless gradients depend on how often each sample uses a row.
+          if (!a.batched[0] && !e.by_frequency) {
+            a.outputs[0] = apply(a.op, {a.in(0), index}, e);
+            return;
+          }
+          const Tensor table = a.sample(0);
+          const int64_t rows = table.size(1), padding = e.padding;
           e.padding = -1;
           const Tensor y = apply(
-              a.op, {a.in(0).reshape({-1, a.in(0).size(2)}), shifted_indices(index, a.size, rows)},
-              e);
+              a.op, {table.reshape({-1, table.size(2)}), shifted_indices(index, a.size, rows)}, e);
           a.outputs[0] = padding < 0 ? y : where((index == padding).unsqueeze(-1), y.detach(), y);
         },
     .inputs = 2,
@@ -164,6 +165,13 @@ TANDEM_OP(kEmbeddingRenorm) = {
     .inplace = true,
     .checks_values = true,
     .attrs = attrs_of<RenormAttrs>,
+    .batch =
+        [](const BatchArgs& a) {
+          const Tensor table = a.sample(0);
+          const Tensor index = shifted_indices(a.sample(1), a.size, table.size(1));
+          a.outputs[0] = apply(a.op, {table.reshape({-1, table.size(2)}), index}, a.attr_ref)
+                             .reshape(table.sizes());
+        },
     .inputs = 2,
 };
 
@@ -195,6 +203,39 @@ Grads bag_vjp(const VjpArgs& a) {
     r[3] = by_index.to(a.input_type(3).dtype);
   }
   return r;
+}
+
+// The bags of all samples one behind the other.
+void batch_bag(const BatchArgs& a) {
+  BagAttrs b = a.attrs<BagAttrs>();
+  const bool own = a.batched[0] || b.by_frequency;
+  // A row that counts for nothing has another number in each sample's table.
+  if (own && b.padding >= 0) return batch_loop(a);
+  const Tensor index = a.sample(1), offsets = a.sample(2);
+  const int64_t n = index.size(1), bags = offsets.size(1);
+  Tensor table = own ? a.sample(0) : a.in(0);
+  const int64_t rows = table.size(own ? 1 : 0), d = table.size(-1);
+  if (own) table = table.reshape({-1, d});
+  // The end of the last bag becomes a bag of its own, which is left out again.
+  const int64_t wanted = bags - (b.include_last ? 1 : 0);
+  b.include_last = false;
+  SmallVector<Tensor, 4> in{table,
+                            (own ? shifted_indices(index, a.size, rows) : index).reshape({-1}),
+                            shifted_indices(offsets, a.size, n).reshape({-1})};
+  if (a.n_inputs > 3) in.push_back(a.sample(3).reshape({-1}));
+  Tensor out[4];
+  apply_to(a.op, in, b, out);
+  const auto first = arange(a.size, TensorOptions().dtype(kLong)).reshape({-1, 1});
+  a.outputs[0] = out[0].reshape({a.size, bags, d}).narrow(1, 0, wanted);
+  a.outputs[1] =
+      (out[1].reshape({a.size, n}) - first * bags).clamp_max(std::max<int64_t>(wanted - 1, 0));
+  a.outputs[2] = out[2].reshape({a.size, bags}).narrow(1, 0, wanted);
+  if (b.mode != kernels::BagMode::Max) {
+    a.outputs[3] = zeros({a.size, 0, d}, TensorOptions().dtype(kLong));
+    return;
+  }
+  const Tensor chosen = out[3].reshape({a.size, bags, d}).narrow(1, 0, wanted);
+  a.outputs[3] = own ? where(chosen < 0, chosen, chosen - (first * rows).unsqueeze(2)) : chosen;
 }
 
 }  // namespace
@@ -249,6 +290,7 @@ TANDEM_OP(kEmbeddingBag) = {
     .outputs = 4,
     .checks_values = true,
     .attrs = attrs_of<BagAttrs>,
+    .batch = batch_bag,
 };
 
 // -- functions --------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ struct ByChannel {
     for (size_t d = 2; d + blocked < ndim; ++d) dims.push_back(static_cast<int64_t>(d));
     return t.sum(dims).reshape({channels.count()});
   }
-  double each() const { return static_cast<double>(channels.each()); }
+  /// Elements of a channel; there is nothing to divide by it where there are none.
+  double each() const { return static_cast<double>(std::max<int64_t>(channels.each(), 1)); }
 
   bool blocked;
   size_t ndim;
@@ -309,6 +310,29 @@ Tensor for_samples(const Tensor& t, int64_t samples) {
   return t.reshape({1, -1}).expand({samples, -1}).reshape({-1});
 }
 
+// Samples are samples; weights that differ from one to the next are applied behind it.
+void batch_group_normalize(const BatchArgs& a) {
+  const Tensor x = a.sample(0);
+  SmallVector<Tensor, 5> in{x.flatten(0, 1), a.sample(1).reshape({-1}), a.sample(2).reshape({-1})};
+  const bool affine = a.n_inputs == 5, own = affine && (a.batched[3] || a.batched[4]);
+  if (affine && !own) {
+    in.push_back(a.in(3));
+    in.push_back(a.in(4));
+  }
+  Tensor y;
+  apply_to(a.op, in, a.attr_ref, &y);
+  y = y.reshape(x.sizes());
+  if (own) {
+    // [samples, 1, channels, 1, ...]
+    Dims shape(static_cast<size_t>(x.dim()), 1);
+    shape[0] = a.size;
+    shape[2] = x.size(2);
+    y = (y.to(compute_dtype(x.dtype())) * a.sample(3).reshape(shape) + a.sample(4).reshape(shape))
+            .to(x.dtype());
+  }
+  a.outputs[0] = y;
+}
+
 Grads group_normalize_vjp(const VjpArgs& a) {
   const int64_t groups = a.attrs<GroupAttrs>().groups;
   const Tensor x = a.input(0), g = a.grad();
@@ -324,7 +348,7 @@ Grads group_normalize_vjp(const VjpArgs& a) {
     param_grads(a, sum.reshape({samples, channels}).sum(0),
                 product.reshape({samples, channels}).sum(0), r);
   if (!a.needs(0)) return r;
-  const double n = static_cast<double>(each * xs.size(2));
+  const double n = static_cast<double>(std::max<int64_t>(each * xs.size(2), 1));
   Tensor s = sum, p = product, w;
   if (affine) {
     w = for_samples(a.input(3), samples).to(sum.dtype());
@@ -371,6 +395,7 @@ TANDEM_OP(kGroupNormalize) = {
     .saves = Saves::all(Saves::in(0) | Saves::in(1) | Saves::in(2) | Saves::in(3)),
     .vjp = group_normalize_vjp,
     .attrs = attrs_of<GroupAttrs>,
+    .batch = batch_group_normalize,
     .decompose =
         [](const DecomposeArgs& a) {
           const Tensor& x = a.in();
@@ -379,7 +404,8 @@ TANDEM_OP(kGroupNormalize) = {
             return t.reshape({x.size(0), groups, 1, 1});
           };
           const auto weights = [&](const Tensor& t) { return t.reshape({groups, each, 1}); };
-          Tensor y = x.reshape({x.size(0), groups, each, -1}).to(compute_dtype(x.dtype()));
+          const int64_t rows = x.size(0) * x.size(1), span = rows == 0 ? 0 : x.numel() / rows;
+          Tensor y = x.reshape({x.size(0), groups, each, span}).to(compute_dtype(x.dtype()));
           y = (y - numbers(a.in(1))) * numbers(a.in(2));
           if (a.n_inputs == 5) y = y * weights(a.in(3)) + weights(a.in(4));
           a.outputs[0] = y.to(x.dtype()).reshape(x.sizes());

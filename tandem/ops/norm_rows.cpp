@@ -95,6 +95,18 @@ void batch_layer_norm_grad(const BatchArgs& a) {
   apply_to(a.op, in, a.attr_ref, a.outputs);
 }
 
+// By public ops, which sum over each sample's rows.
+void batch_layer_norm_sums(const BatchArgs& a) {
+  const Tensor g = a.sample(0), x = a.sample(1);
+  const DType t = compute_dtype(x.dtype());
+  const Tensor weight_grad = g.to(t) * ((x.to(t) - a.sample(2)) * a.sample(3));
+  const Tensor grads[] = {weight_grad, g.to(t)};
+  const int64_t outer = x.dim() - 1 - a.attrs<RowNormAttrs>().dims;
+  Dims dims;
+  for (int64_t d = 1; d <= outer; ++d) dims.push_back(d);
+  for (int i = 0; i < 2; ++i) a.outputs[i] = dims.empty() ? grads[i] : grads[i].sum(dims);
+}
+
 }  // namespace
 
 TANDEM_OP(kLayerNormSums) = {
@@ -128,6 +140,7 @@ TANDEM_OP(kLayerNormSums) = {
     },
     .outputs = 2,
     .attrs = attrs_of<RowNormAttrs>,
+    .batch = batch_layer_norm_sums,
     .inputs = 4,
 };
 

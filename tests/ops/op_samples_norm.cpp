@@ -291,7 +291,7 @@ void add_embedding(std::vector<Row>& rows) {
                   .refuses_others = false});
   rows.push_back({.name = "embedding_renorm_",
                   .ops = {"embedding_renorm"},
-                  .fn = FN(embedding_renorm_(a[0].clone(), a[1], 1.0, 2.0)),
+                  .fn = FN(embedding_renorm_(a[0].detach().clone(), a[1], 1.0, 2.0)),
                   .reference = [](const ValuesList& a) -> ValuesList {
                     Values y = a[0];
                     for (double i : {0.0, 2.0}) {
