@@ -184,14 +184,14 @@ Grads bag_vjp(const VjpArgs& a) {
   const Tensor g = a.grad(0), weight = a.input(0), index = a.input(1);
   if (b.mode == kernels::BagMode::Max) {
     // Bags without rows name none.
-    const Tensor chosen = a.output(3), none = chosen < 0;
+    const Tensor chosen = a.output(3).detach(), none = chosen < 0;
     r[0] = zeros_like(weight.detach()).scatter_add(0, chosen.clamp_min(0), g.masked_fill(none, 0));
     return r;
   }
   Tensor rows = g;
   if (b.mode == kernels::BagMode::Mean)
-    rows = g / a.output(2).clamp_min(1).unsqueeze(1).to(g.dtype());
-  rows = rows.index_select(0, a.output(1));
+    rows = g / a.output(2).detach().clamp_min(1).unsqueeze(1).to(g.dtype());
+  rows = embedding(rows, a.output(1).detach());
   const bool weighted = a.n_inputs() == 4;
   if (a.needs(0))
     r[0] = apply(kEmbeddingGrad,
