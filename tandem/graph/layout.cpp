@@ -14,11 +14,13 @@ namespace {
 
 constexpr int64_t kBlock = kernels::kChannelBlock;
 // Multiplications below which a convolution is not worth a reorder.
-constexpr int64_t kWorth = 1 << 17;
+constexpr int64_t kWorth = 1 << 15;
 
 bool is_convolution(const Node& n) {
   return n.op == &kConvForward || n.op == &kConvInput || n.op == &kConvWeight;
 }
+
+bool is_one_element(const Dims& image) { return image[2] == 1 && image[3] == 1; }
 
 kernels::ConvPart part_of(const Node& n) {
   return n.op == &kConvForward ? kernels::ConvPart::y
@@ -73,7 +75,10 @@ void Blocker::keep(const Node& n) {
 
 Edge Blocker::plain(const Edge& e) {
   Forms& f = forms(e);
-  if (!f.plain.node) f.plain = add(kFromBlocked, {f.blocked});
+  // An image of one element is the same in both layouts.
+  if (!f.plain.node)
+    f.plain = is_one_element(type_of(e).sizes) ? view(f.blocked, type_of(e).sizes)
+                                               : add(kFromBlocked, {f.blocked});
   return f.plain;
 }
 
@@ -98,7 +103,7 @@ Edge Blocker::make_blocked(const Edge& e) {
     const Edge from = operand(e.node->inputs()[0], t.sizes);
     if (from.node) return add(kExpand, {from}, ExpandAttrs{sizes});
   }
-  return add(kToBlocked, {plain(e)});
+  return is_one_element(t.sizes) ? view(plain(e), sizes) : add(kToBlocked, {plain(e)});
 }
 
 Edge Blocker::weight(const Edge& w, kernels::WeightOrder order) {
@@ -131,8 +136,9 @@ bool Blocker::convolution(const Node& n) {
     case kernels::ConvPart::w: {
       b.sizes = {f.kernel[0], f.kernel[1]};
       const Edge x = plain_x ? plain(first) : blocked(first);
+      b.plain = kernels::prefers_blocked_conv_weight(f);
       const Edge w = add(kBlockedConvWeight, {x, blocked(second)}, b);
-      set_plain(n, add(kFromBlockedWeight, {w}, WeightOrderAttrs{b.order}));
+      set_plain(n, b.plain ? w : add(kFromBlockedWeight, {w}, WeightOrderAttrs{b.order}));
       return true;
     }
   }

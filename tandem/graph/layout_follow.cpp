@@ -16,6 +16,16 @@ constexpr int64_t kBlock = kernels::kChannelBlock;
 bool can_be_blocked(const Dims& sizes) {
   return sizes.size() == 4 && sizes[1] % kBlock == 0 && numel_of(sizes) > 0;
 }
+bool is_one_element(const Dims& image) {
+  return image.size() == 4 && image[2] == 1 && image[3] == 1;
+}
+/// The shape with dimensions of extent 1 in front.
+Dims in_4d(const Dims& sizes) {
+  Dims s;
+  while (s.size() + sizes.size() < 4) s.push_back(1);
+  for (int64_t extent : sizes) s.push_back(extent);
+  return s;
+}
 Dims blocked_sizes(const Dims& s) { return {s[0], s[1] / kBlock, s[2], s[3], kBlock}; }
 
 }  // namespace
@@ -38,9 +48,7 @@ Edge Blocker::operand(const Edge& e, const Dims& shape) {
   if (own.size() > 4) return {};
   if (own == shape) return blocked(e);
   if (numel_of(own) == 1) return plain(e);
-  Dims s;
-  while (s.size() + own.size() < 4) s.push_back(1);
-  for (int64_t extent : own) s.push_back(extent);
+  const Dims s = in_4d(own);
   if (s[1] == 1) return view(plain(e), {s[0], 1, s[2], s[3], 1});
   if (s[2] == 1 && s[3] == 1) return along_rows(plain(e), s[0], s[1], shape[3]);
   return add(kToBlocked, {view(plain(e), s)});
@@ -96,8 +104,7 @@ bool Blocker::reduction(const Node& n) {
 bool Blocker::sum_to(const Node& n) {
   const Dims &shape = type_of(n.inputs()[0]).sizes, &out = n.outputs()[0].sizes;
   if (!can_be_blocked(shape) || out.size() > 4) return false;
-  Dims s(4 - out.size(), 1);
-  for (int64_t extent : out) s.push_back(extent);
+  const Dims s = in_4d(out);
   if (s[1] != shape[1] || s[2] != 1 || s[3] != 1) return false;
   const Dims sizes{s[0], s[1] / kBlock, 1, 1, kBlock};
   set_plain(n, view(add(kSumTo, {blocked(n.inputs()[0])}, SumToAttrs{sizes}), out));
@@ -196,6 +203,9 @@ bool Blocker::pool(const Node& n) {
 bool Blocker::follow(const Node& n) {
   bool any = false;
   for (uint32_t k = 0; k < n.n_inputs; ++k) any |= is_blocked(n.inputs()[k]);
+  // The gradient of an average over whole images begins a chain of blocked ones.
+  if (n.op == &kAdaptiveAvgPoolBackward || n.op == &kAvgPoolBackward)
+    any |= is_one_element(type_of(n.inputs()[0]).sizes);
   if (!any || n.op->impure || n.op->random) return false;
   if (n.op->map != MapFn::none) return n.n_outputs == 1 && pointwise(n);
   if (n.op == &kCopy || n.op == &kCopyInto) return copy(n);

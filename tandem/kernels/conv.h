@@ -71,6 +71,13 @@ bool blocked_conv_order(ConvPart part, const ConvForm& f, WeightOrder* order);
 void blocked_conv(ConvPart part, const ConvForm& f, const float* a, const float* b,
                   const float* bias, float* out, ConvEnd end = {});
 
+/// The gradient by the weight in row-major order, from blocked x and y; the same bits for any
+/// number of threads. For channels of each group divisible by eight and two spatial dimensions.
+bool has_blocked_conv_weight(const ConvForm& f);
+/// True iff it takes less time than blocked_conv and a reorder.
+bool prefers_blocked_conv_weight(const ConvForm& f);
+void blocked_conv_weight(const ConvForm& f, const float* x, const float* y, float* w);
+
 /// [batch, channels, positions] to and from [batch, channels / 8, positions, 8], of any dtype.
 void to_blocked(DType dtype, int64_t batch, int64_t channels, int64_t positions, const void* x,
                 void* y);

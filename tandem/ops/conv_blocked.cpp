@@ -231,10 +231,12 @@ void infer_x(const InferArgs& a) {
 }
 void infer_w(const InferArgs& a) {
   const kernels::ConvForm f = checked_form(a, ConvPart::w, 0);
+  const auto& b = a.attrs<BlockedConvAttrs>();
+  const Dims sizes{f.out_channels, f.in_channels / f.groups, f.kernel[0], f.kernel[1]};
+  TANDEM_CHECK(!b.plain || kernels::has_blocked_conv_weight(f), a.op.name,
+               ": there is no loop for a plain weight of shape ", sizes);
   a.out().dtype = kFloat;
-  a.out().sizes =
-      blocked_weight_sizes(static_cast<WeightOrder>(a.attrs<BlockedConvAttrs>().order),
-                           {f.out_channels, f.in_channels / f.groups, f.kernel[0], f.kernel[1]});
+  a.out().sizes = b.plain ? sizes : blocked_weight_sizes(static_cast<WeightOrder>(b.order), sizes);
 }
 
 template <ConvPart kPart, int kFirst>
@@ -243,6 +245,8 @@ void conv_kernel(const KernelArgs& a) {
   const kernels::ConvForm f =
       form_of(a.op.name, kPart, b, a.in(kFirst).shape(), a.in(kFirst + 1).shape());
   const Dense first(a.in(kFirst)), second(a.in(kFirst + 1));
+  if (kPart == ConvPart::w && b.plain)
+    return kernels::blocked_conv_weight(f, first.floats(), second.floats(), a.out().ptr<float>());
   const bool biased = a.n_inputs > kFirst + 2;
   const Dense bias(biased ? a.in(kFirst + 2) : a.in(kFirst));
   if (kFirst && a.in(0).data != a.out().data) kernels::copy(a.in(0), a.out());

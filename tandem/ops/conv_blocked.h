@@ -22,10 +22,11 @@ extern const OpDef kFromBlockedWeight;
 struct BlockedConvAttrs {
   Dims stride, padding, dilation;
   int64_t groups = 1;
-  Dims sizes;         // of y, of x or of the kernel: whichever is computed
-  int64_t order = 0;  // of the weight
-  bool relu = false;  // of blocked_convolution and blocked_convolution_add
-  TANDEM_FIELDS(stride, padding, dilation, groups, sizes, order, relu)
+  Dims sizes;          // of y, of x or of the kernel: whichever is computed
+  int64_t order = 0;   // of the weight
+  bool relu = false;   // of blocked_convolution and blocked_convolution_add
+  bool plain = false;  // of blocked_convolution_weight: the weight comes out as [out, in, h, w]
+  TANDEM_FIELDS(stride, padding, dilation, groups, sizes, order, relu, plain)
 };
 /// The parts of a convolution, as in ops/conv_op.h. x is not blocked where the order is plain_in.
 extern const OpDef kBlockedConv;        // x, weight [, bias] -> y

@@ -108,7 +108,7 @@ TEST_F(Layout, GradientsStayBlocked) {
   EXPECT_EQ(ops["blocked_convolution_weight"], 3);
   // Each once for y and, but for the first, once for the gradient by x.
   EXPECT_EQ(ops["to_blocked_weight"], 5);
-  EXPECT_EQ(ops["from_blocked_weight"], 3);
+  EXPECT_EQ(ops["from_blocked_weight"], 1) << "the others come out as they are wanted";
 }
 
 TEST_F(Layout, NumbersOfChannelsAndOtherShapesBroadcast) {

@@ -373,6 +373,9 @@ Sample blocked_sample(const char* label, Sizes x, Sizes w, Order y_order, Order 
             List out{from_blocked(apply(kBlockedConv, {in, weight, a[2]}, forward)),
                      from_blocked(apply(kBlockedConvAdd, {grad, in, weight, a[2]}, forward)),
                      from_blocked_weight(apply(kBlockedConvWeight, {in, grad}, by_w), y_order)};
+            by_w.plain = true;
+            if (y_order == Order::in_out)
+              out.push_back(apply(kBlockedConvWeight, {in, grad}, by_w));
             if (!plain_x)
               out.push_back(from_blocked(
                   apply(kBlockedConvInput, {grad, to_blocked_weight(a[1], x_order)}, by_x)));
@@ -391,6 +394,7 @@ Sample blocked_sample(const char* label, Sizes x, Sizes w, Order y_order, Order 
               gw.at(k) += a[3].at(at) * a[0].at(i);
             });
             ValuesList out{result, sum, gw};
+            if (y_order == Order::in_out) out.push_back(gw);
             if (!plain_x) out.push_back(gx);
             return out;
           }};
@@ -415,6 +419,7 @@ void add_blocked(std::vector<Row>& rows) {
   row.grad = Grad::kNo;
   row.dtypes = bit(kFloat);
   row.out = Out::kUnchecked;
+  row.refuses_others = false;
   rows.push_back(row);
 }
 
