@@ -7,6 +7,7 @@
 #include "tandem/compile/program.h"
 #include "tandem/core/recorder.h"
 #include "tandem/ops/ops.h"
+#include "tandem/ops/optim_step.h"
 
 namespace tandem::graph {
 namespace {
@@ -157,13 +158,16 @@ Tensor Builder::Impl::minimize(const Tensor& loss, const std::vector<Tensor>& wa
   const std::vector<Tensor> grads = autograd::grad({loss}, trained, {}, /*retain_graph=*/true,
                                                    /*create_graph=*/false, /*allow_unused=*/true);
   const NoGradGuard no_grad;
-  std::vector<Assignment> step;
+  std::vector<Tensor> changed, by_them;
   for (size_t i = 0; i < trained.size(); ++i) {
     if (!grads[i].defined()) continue;
-    for (const auto& [variable, value] : update(trained[i], grads[i]))
-      step.push_back({index_of("minimize", variable), record.value_of(value.impl())});
+    changed.push_back(trained[i]);
+    by_them.push_back(grads[i]);
   }
-  TANDEM_CHECK(!step.empty(), "minimize: the loss does not depend on any variable");
+  TANDEM_CHECK(!changed.empty(), "minimize: the loss does not depend on any variable");
+  std::vector<Assignment> step;
+  for (const auto& [variable, value] : update(changed, by_them))
+    step.push_back({index_of("minimize", variable), record.value_of(value.impl())});
   Tensor done = record.bind(record.value_of(loss.impl()));
   effects[done.impl()->storage.get()] = std::move(step);
   value_of(done);
@@ -174,62 +178,66 @@ namespace {
 
 using Updates = std::vector<std::pair<Tensor, Tensor>>;  // a variable and its next value
 
-// What an optimiser remembers: a variable that is not trained itself.
-Tensor state_of(Builder& b, IntArrayRef sizes, double value, const TensorOptions& options) {
+// What an optimiser remembers of each: variables that are not trained themselves.
+std::vector<Tensor> state_of(Builder& b, const std::vector<Tensor>& params) {
   const RecorderScope eager(nullptr);
-  return b.variable(full(sizes, value, TensorOptions(options.dtype())));
+  std::vector<Tensor> state;
+  for (const Tensor& p : params)
+    state.push_back(b.variable(zeros(p.sizes(), TensorOptions(p.dtype()))));
+  return state;
+}
+std::vector<Tensor> counters_of(Builder& b, const std::vector<Tensor>& params) {
+  const RecorderScope eager(nullptr);
+  std::vector<Tensor> counters;
+  for (size_t i = 0; i < params.size(); ++i) counters.push_back(b.variable(zeros({}, kLong)));
+  return counters;
+}
+
+Tensor number(double value) { return full({}, value, kDouble); }
+
+// What an op of ops/optim_step.h gives, with what it is the next value of.
+Updates updates_of(const StepTensors& t, const std::vector<Tensor>& values) {
+  Updates updates;
+  const auto add = [&](TensorList list) {
+    for (const Tensor& variable : list) updates.emplace_back(variable, values[updates.size()]);
+  };
+  add(t.steps);
+  add(t.params);
+  for (const TensorList& list : t.state) add(list);
+  return updates;
 }
 
 }  // namespace
 
 Tensor Builder::minimize(const Tensor& loss, const optim::SGDOptions& o,
                          const std::vector<Tensor>& variables) {
-  return impl_->minimize(loss, variables, [&](const Tensor& p, Tensor g) {
-    Updates updates;
-    if (o.weight_decay() != 0) g = g + p * o.weight_decay();
+  return impl_->minimize(loss, variables, [&](const auto& params, const auto& grads) {
+    StepTensors t{params, grads, {}, {}};
+    std::vector<Tensor> steps, momentum;
     if (o.momentum() != 0) {
-      const Tensor buffer = state_of(*this, p.sizes(), 0, p.options());
-      Tensor next = buffer * o.momentum() + g * (1 - o.dampening());
-      if (o.dampening() != 0) {
-        // The first step takes the gradient as it is.
-        const Tensor first = state_of(*this, {}, 1, kDouble);
-        next = where(first != 0, g, next);
-        updates.emplace_back(first, zeros_like(first));
-      }
-      updates.emplace_back(buffer, next);
-      g = o.nesterov() ? g + next * o.momentum() : next;
+      steps = counters_of(*this, params);
+      momentum = state_of(*this, params);
+      t.steps = steps;
+      t.state.push_back(momentum);
     }
-    updates.emplace_back(p, p - g * o.lr());
-    return updates;
+    return updates_of(t, sgd_step(t,
+                                  {number(o.lr()), number(o.momentum()), number(o.dampening()),
+                                   number(o.weight_decay())},
+                                  o.nesterov()));
   });
 }
 
 Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
                          const std::vector<Tensor>& variables) {
-  return impl_->minimize(loss, variables, [&](const Tensor& p, Tensor g) {
-    const auto [beta1, beta2] = o.betas();
-    Updates updates;
-    if (o.weight_decay() != 0) g = g + p * o.weight_decay();
-    const Tensor step = state_of(*this, {}, 0, kDouble),
-                 mean = state_of(*this, p.sizes(), 0, p.options()),
-                 square = state_of(*this, p.sizes(), 0, p.options());
-    const Tensor next_step = step + 1;
-    const Tensor next_mean = mean * beta1 + g * (1 - beta1);
-    const Tensor next_square = square * beta2 + g * g * (1 - beta2);
-    Tensor shown = next_square;
-    if (o.amsgrad()) {
-      const Tensor most = state_of(*this, p.sizes(), 0, p.options());
-      shown = maximum(most, next_square);
-      updates.emplace_back(most, shown);
-    }
-    const Tensor correction1 = 1 - pow(beta1, next_step), correction2 = 1 - pow(beta2, next_step);
-    const Tensor denominator = (shown.sqrt() / correction2.sqrt().to(p.dtype())) + o.eps();
-    const Tensor rate = (o.lr() / correction1).to(p.dtype());
-    updates.emplace_back(step, next_step);
-    updates.emplace_back(mean, next_mean);
-    updates.emplace_back(square, next_square);
-    updates.emplace_back(p, p - rate * (next_mean / denominator));
-    return updates;
+  return impl_->minimize(loss, variables, [&](const auto& params, const auto& grads) {
+    const std::vector<Tensor> steps = counters_of(*this, params);
+    std::vector<std::vector<Tensor>> state;
+    for (int k = 0; k < (o.amsgrad() ? 3 : 2); ++k) state.push_back(state_of(*this, params));
+    StepTensors t{params, grads, steps, {}};
+    for (const auto& list : state) t.state.push_back(list);
+    const auto& [beta1, beta2] = o.betas();
+    return updates_of(t, adam_step(t, {number(o.lr()), number(beta1), number(beta2),
+                                       number(o.eps()), number(o.weight_decay())}));
   });
 }
 
