@@ -126,8 +126,9 @@ Tensor conv_nd(const char* op, int64_t spatial, const Tensor& x, const Tensor& w
   check_weight(op, weight, spatial);
   ConvAttrs c = conv_attrs(op, spatial, stride, 0, dilation, groups);
   for (size_t d = 0; d < c.stride.size(); ++d) {
-    TANDEM_CHECK(c.stride[d] == 1, op,
-                 ": padding='same' is not supported with a stride, got stride=", c.stride);
+    TANDEM_CHECK(
+        c.stride[d] == 1, op,
+        ": padding='same' is not supported for strided convolutions, got stride=", c.stride);
     // What cannot be halved goes to the end.
     const int64_t all = c.dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1);
     c.padding[d] = all / 2;

@@ -103,7 +103,8 @@ TEST_F(Layout, GradientsStayBlocked) {
                    {x});
   EXPECT_EQ(ops["to_blocked"], 0);
   EXPECT_EQ(ops["from_blocked"], 0);
-  EXPECT_EQ(ops["blocked_convolution"], 3);
+  EXPECT_EQ(ops["blocked_convolution"], 2);
+  EXPECT_EQ(ops["blocked_convolution_add"], 1);
   EXPECT_EQ(ops["blocked_convolution_input"], 2);
   EXPECT_EQ(ops["blocked_convolution_weight"], 3);
   // Each once for y and, but for the first, once for the gradient by x.

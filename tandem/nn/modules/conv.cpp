@@ -57,17 +57,15 @@ void ConvNdImpl<D, Derived>::reset() {
   auto& border = _reversed_padding_repeated_twice;
   border.assign(2 * D, 0);
   for (size_t d = 0; d < D; ++d) {
-    TANDEM_CHECK((*options.kernel_size())[d] > 0 && (*options.stride())[d] > 0 &&
-                     (*options.dilation())[d] > 0,
-                 "kernel_size, stride and dilation must be positive, got kernel_size=",
-                 options.kernel_size(), ", stride=", options.stride(),
-                 ", dilation=", options.dilation());
+    TANDEM_CHECK((*options.kernel_size())[d] > 0,
+                 "kernel_size must be positive, got kernel_size=", options.kernel_size());
     const size_t at = 2 * (D - 1 - d);
     if (const auto* p = std::get_if<ExpandingArray<D>>(&options.padding())) {
       border[at] = border[at + 1] = (**p)[d];
     } else if (std::holds_alternative<enumtype::kSame>(options.padding())) {
       TANDEM_CHECK((*options.stride())[d] == 1,
-                   "padding='same' is not supported with a stride, got stride=", options.stride());
+                   "padding='same' is not supported for strided convolutions, got stride=",
+                   options.stride());
       const int64_t all = (*options.dilation())[d] * ((*options.kernel_size())[d] - 1);
       border[at] = all / 2;
       border[at + 1] = all - all / 2;
