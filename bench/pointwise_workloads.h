@@ -1,4 +1,5 @@
-// The chains of W11, written once for both libraries: `torch` is whichever was included.
+// The chains of W11, written once for both libraries: `torch` is whichever was included. The list
+// is each file's own: were it shared, both libraries' columns would show the same one.
 #pragma once
 
 #include "bench/pointwise.h"
@@ -43,7 +44,7 @@ inline torch::Tensor activation_chain(torch::Tensor x, int ops) {
   return x;
 }
 
-inline std::vector<PointwiseWorkload> make_pointwise_workloads() {
+static std::vector<PointwiseWorkload> make_pointwise_workloads() {
   std::vector<PointwiseWorkload> all;
   for (int64_t n : {1000, 10000, 100000, 1000000, 10000000}) {
     const torch::Tensor x = torch::ones({n}) * 0.5;

@@ -1,10 +1,11 @@
 // Pooling and resampling as networks for images have them, written once for both libraries: `torch`
-// is whichever was included.
+// is whichever was included. Each file that includes this has functions of its own: were they
+// shared, both libraries' columns would show the same one.
 #pragma once
 
 #include "bench/pool.h"
 
-inline std::vector<PoolWorkload> make_pool_workloads() {
+static std::vector<PoolWorkload> make_pool_workloads() {
   std::vector<PoolWorkload> all;
   const auto add = [&](const char* name, std::vector<int64_t> sizes,
                        std::function<torch::Tensor(const torch::Tensor&)> fn) {

@@ -205,14 +205,39 @@ void avg_pool_transposed(const Array& g, const PoolShape& s, const PoolDivisor& 
   });
 }
 
+namespace {
+
+// Adaptive windows that are all alike as the regular ones that they are.
+std::optional<PoolShape> regular(const PoolShape& s) {
+  PoolShape r = s;
+  for (size_t d = 0; d < 3; ++d) {
+    if (s.out[d] == 0 || s.in[d] % s.out[d] != 0) return std::nullopt;
+    r.kernel[d] = r.stride[d] = s.in[d] / s.out[d];
+  }
+  return r;
+}
+
+}  // namespace
+
 void adaptive_avg_pool(const Array& x, const PoolShape& s, const Array& out) {
+  const std::optional<PoolShape> alike = regular(s);
+  if (alike && (s.inner > 1 || volume(s.out) > 1)) return avg_pool(x, *alike, {}, out);
   on_packed(x, out, [&]<class C>(const C* in, C* to) {
+    if (alike) {
+      const int64_t n = volume(s.in);
+      parallel_for(0, s.planes, pool_grain(n), [&](int64_t begin, int64_t end) {
+        pool_ops<C>().average_planes(in + begin * n, end - begin, n, to + begin);
+      });
+      return;
+    }
     const Spans spans[3] = {adaptive_spans(s, 0), adaptive_spans(s, 1), adaptive_spans(s, 2)};
     average_by_windows<C>(in, s, spans, {}, to);
   });
 }
 
 void adaptive_avg_pool_transposed(const Array& g, const PoolShape& s, const Array& out) {
+  if (const std::optional<PoolShape> alike = regular(s))
+    return avg_pool_transposed(g, *alike, {}, out);
   on_packed(g, out, [&]<class C>(const C* in, C* to) {
     const Spans spans[3] = {adaptive_spans(s, 0), adaptive_spans(s, 1), adaptive_spans(s, 2)};
     spread_by_windows<C>(in, s, spans, {}, to);

@@ -157,6 +157,35 @@ void add_run(const C* x, int64_t step, int64_t n, int64_t inner, C* sum) {
   });
 }
 
+// The sum of the lanes, by halves.
+template <class C>
+HWY_INLINE C sum_lanes(Vec<C> v) {
+  C parts[Vec<C>::kLanes];
+  store(v, parts);
+  for (int64_t half = Vec<C>::kLanes / 2; half > 0; half /= 2)
+    for (int64_t l = 0; l < half; ++l) parts[l] += parts[l + half];
+  return parts[0];
+}
+
+template <class C>
+void average_planes(const C* x, int64_t planes, int64_t n, C* out) {
+  constexpr int64_t kN = Vec<C>::kLanes;
+  for (int64_t p = 0; p < planes; ++p, x += n) {
+    Vec<C> a = Vec<C>::of(0), b = Vec<C>::of(0);
+    int64_t i = 0;
+    for (; i + 2 * kN <= n; i += 2 * kN) {
+      a = a + load(x + i);
+      b = b + load(x + i + kN);
+    }
+    if (i + kN <= n) {
+      a = a + load(x + i);
+      i += kN;
+    }
+    if (i < n) b = b + load_part(x + i, n - i);
+    out[p] = sum_lanes(a + b) / static_cast<C>(n);
+  }
+}
+
 template <class C>
 void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
   if (inner == 1) {
@@ -181,8 +210,9 @@ void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
 
 template <class C>
 const PoolOps<C>* pool_table() {
-  static constexpr PoolOps<C> kTable = {max_taps<C>, average_taps<C>, spread_taps<C>, pick<C>,
-                                        max_run<C>,  add_run<C>,      spread_run<C>};
+  static constexpr PoolOps<C> kTable = {max_taps<C>,       average_taps<C>, spread_taps<C>,
+                                        pick<C>,           max_run<C>,      add_run<C>,
+                                        average_planes<C>, spread_run<C>};
   return &kTable;
 }
 const PoolOps<float>* pool_table_f32() { return pool_table<float>(); }

@@ -25,6 +25,8 @@ struct PoolOps {
                   C* number);
   /// sum[c] += x[c] for each of n elements.
   void (*add_run)(const C* x, int64_t step, int64_t n, int64_t inner, C* sum);
+  /// out[p] = the sum of the p-th n elements of x, divided by n.
+  void (*average_planes)(const C* x, int64_t planes, int64_t n, C* out);
   /// x[c] += value[c] for each of n elements.
   void (*spread_run)(C* x, int64_t step, int64_t n, int64_t inner, const C* value);
 };

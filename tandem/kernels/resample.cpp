@@ -143,6 +143,31 @@ Taps<C> make_taps(int64_t in, int64_t out, const Resampling& how,
   return taps;
 }
 
+// The same the other way round: what each of `in` elements is part of, in their order.
+template <class C>
+Taps<C> transposed(const Taps<C>& taps, int64_t in) {
+  const auto out = static_cast<int64_t>(taps.begin.size()) - 1;
+  Taps<C> result;
+  result.begin.assign(static_cast<size_t>(in) + 1, 0);
+  for (const int32_t i : taps.at) ++result.begin[static_cast<size_t>(i) + 1];
+  for (size_t i = 0; i < static_cast<size_t>(in); ++i) result.begin[i + 1] += result.begin[i];
+  result.at.resize(taps.at.size());
+  result.weight.resize(taps.at.size());
+  std::vector<int64_t> next = result.begin;
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t t = taps.begin[static_cast<size_t>(o)]; t < taps.begin[static_cast<size_t>(o) + 1];
+         ++t) {
+      const auto to =
+          static_cast<size_t>(next[static_cast<size_t>(taps.at[static_cast<size_t>(t)])]++);
+      result.at[to] = static_cast<int32_t>(o);
+      result.weight[to] = taps.weight[static_cast<size_t>(t)];
+    }
+  result.identity = taps.identity;
+  result.pairs = true;
+  for (int64_t i = 0; i < in; ++i) result.pairs = result.pairs && result.count(i) == 2;
+  return result;
+}
+
 template <class C>
 struct AllTaps {
   Taps<C> dim[3];
@@ -165,11 +190,14 @@ void stretch_row(const Taps<C>& taps, const C* x, int64_t n, C* out) {
     resample_ops<C>().two_taps(x, taps.at.data(), taps.weight.data(), n, out);
     return;
   }
+  const int32_t* at = taps.at.data();
+  const C* weight = taps.weight.data();
+  auto t = static_cast<size_t>(taps.begin[0]);
   for (int64_t o = 0; o < n; ++o) {
-    auto t = static_cast<size_t>(taps.begin[static_cast<size_t>(o)]);
     const auto end = static_cast<size_t>(taps.begin[static_cast<size_t>(o) + 1]);
-    C sum = x[taps.at[t]] * taps.weight[t];
-    for (++t; t < end; ++t) sum += x[taps.at[t]] * taps.weight[t];
+    C sum = t < end ? x[at[t]] * weight[t] : C(0);
+    for (++t; t < end; ++t) sum += x[at[t]] * weight[t];
+    t = end;
     out[o] = sum;
   }
 }
@@ -240,35 +268,34 @@ void resample_rows(const C* x, const PoolShape& s, const AllTaps<C>& taps, C* ou
                });
 }
 
+// Here rows come first and columns then: gradients are mostly those of larger images.
 template <class C>
-void resample_rows_transposed(const C* g, const PoolShape& s, const AllTaps<C>& taps, C* out) {
-  const Taps<C>& columns = taps.dim[2];
-  const int64_t in_rows = s.in[0] * s.in[1], width = s.out[2];
-  parallel_for(0, s.planes, pool_grain(volume(s.out) * 2), [&](int64_t begin, int64_t end) {
-    // What reaches each row of the image, not yet divided up among its columns.
-    std::vector<C> rows(static_cast<size_t>(in_rows * width));
-    for (int64_t p = begin; p < end; ++p) {
-      std::fill(rows.begin(), rows.end(), C(0));
-      for (int64_t r = p * s.out[0] * s.out[1]; r < (p + 1) * s.out[0] * s.out[1]; ++r)
-        each_row(taps, OutputRow(s, r), [&](int64_t z, int64_t y, C weight) {
-          resample_ops<C>().add_scaled(g + r * width, weight, width,
-                                       rows.data() + (z * s.in[1] + y) * width);
-        });
-      for (int64_t r = 0; r < in_rows; ++r) {
-        const C* from = rows.data() + r * width;
-        C* to = out + (p * in_rows + r) * s.in[2];
-        if (columns.identity) {
-          std::copy_n(from, width, to);
-          continue;
-        }
-        std::fill_n(to, s.in[2], C(0));
-        for (int64_t o = 0; o < width; ++o)
-          for (auto t = static_cast<size_t>(columns.begin[static_cast<size_t>(o)]);
-               t < static_cast<size_t>(columns.begin[static_cast<size_t>(o) + 1]); ++t)
-            to[columns.at[t]] += from[o] * columns.weight[t];
-      }
+void resample_rows_transposed(const C* g, const PoolShape& s, const AllTaps<C>& forward, C* out) {
+  AllTaps<C> taps = forward;
+  for (int d = 0; d < 3; ++d) taps.dim[d] = transposed(forward.dim[d], s.in[d]);
+  PoolShape image = s;  // whose rows are made
+  std::swap(image.in, image.out);
+  const auto some_rows = [&](int64_t begin, int64_t end) {
+    std::vector<C> row(static_cast<size_t>(s.out[2]));
+    std::vector<const C*> parts;
+    std::vector<C> weights;
+    OutputRow at(image, begin);
+    for (int64_t r = begin; r < end; ++r, at.next(image)) {
+      parts.clear();
+      weights.clear();
+      each_row(taps, at, [&](int64_t z, int64_t y, C weight) {
+        parts.push_back(g + ((at.plane * s.out[0] + z) * s.out[1] + y) * s.out[2]);
+        weights.push_back(weight);
+      });
+      if (parts.empty())
+        std::fill(row.begin(), row.end(), C(0));
+      else
+        resample_ops<C>().combine(parts.data(), weights.data(), static_cast<int64_t>(parts.size()),
+                                  s.out[2], row.data());
+      stretch_row(taps.dim[2], row.data(), s.in[2], out + r * s.in[2]);
     }
-  });
+  };
+  parallel_for(0, s.planes * s.in[0] * s.in[1], pool_grain(s.out[2] * 4), some_rows);
 }
 
 // Elements are only moved: any dtype, no arithmetic.

@@ -13,11 +13,15 @@ namespace {
 using kernels::GridMode;
 using kernels::GridPadding;
 
-kernels::GridSampling how(const GridSampleAttrs& p) { return {p.mode, p.padding, p.align_corners}; }
+template <class A>
+kernels::GridSampling how(const A& p) {
+  return {p.mode, p.padding, p.align_corners};
+}
 
 // The image and the grid at inputs i and i + 1; gives the type of the result.
+template <class A>
 TensorType check(const InferArgs& a, int i) {
-  const auto& p = a.attrs<GridSampleAttrs>();
+  const auto& p = a.attrs<A>();
   detail::check_choice(a, p.mode, GridMode::Bicubic);
   detail::check_choice(a, p.padding, GridPadding::Reflection);
   const TensorType &x = a.in(i), &grid = a.in(i + 1);
@@ -69,15 +73,17 @@ void batch_samples(const BatchArgs& a) {
 
 TANDEM_OP(kGridSample) = {
     .name = "grid_sampler",
-    .infer = [](const InferArgs& a) { a.out() = check(a, 0); },
+    .infer = [](const InferArgs& a) { a.out() = check<GridSampleAttrs>(a, 0); },
     .kernel =
         [](const KernelArgs& a) {
           kernels::grid_sample(a.in(0), a.in(1), how(a.attrs<GridSampleAttrs>()), a.out());
         },
     .saves = Saves::all(Saves::in(0) | Saves::in(1)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      const auto [x, grid] =
-          apply_n<2>(kGridSampleBackward, {a.grad(), a.input(0), a.input(1)}, a.attr_ref());
+      const auto& p = a.attrs<GridSampleAttrs>();
+      const auto [x, grid] = apply_n<2>(
+          kGridSampleBackward, {a.grad(), a.input(0), a.input(1)},
+          GridSampleBackwardAttrs{p.mode, p.padding, p.align_corners, a.needs(0), a.needs(1)});
       return {a.needs(0) ? x : Tensor(), a.needs(1) ? grid : Tensor()};
     },
     .attrs = attrs_of<GridSampleAttrs>,
@@ -89,19 +95,22 @@ TANDEM_OP(kGridSampleBackward) = {
     .name = "grid_sampler_backward",
     .infer =
         [](const InferArgs& a) {
-          const TensorType result = check(a, 1);
+          const auto& p = a.attrs<GridSampleBackwardAttrs>();
+          const TensorType result = check<GridSampleBackwardAttrs>(a, 1);
           TANDEM_CHECK_SHAPE(a.in(0).sizes == result.sizes && a.in(0).dtype == result.dtype,
                              a.op.name, ": a gradient ", a.in(0), " of a result ", result);
-          a.out(0) = {a.in(1).sizes, a.in(1).dtype, a.in(1).device};
-          a.out(1) = {a.in(2).sizes, a.in(2).dtype, a.in(2).device};
+          const Dims none{a.in(1).sizes[0], 0};
+          a.out(0) = {p.by_input ? a.in(1).sizes : none, a.in(1).dtype, a.in(1).device};
+          a.out(1) = {p.by_grid ? a.in(2).sizes : none, a.in(2).dtype, a.in(2).device};
         },
     .kernel =
         [](const KernelArgs& a) {
-          kernels::grid_sample_backward(a.in(0), a.in(1), a.in(2), how(a.attrs<GridSampleAttrs>()),
-                                        a.out(0), a.out(1));
+          kernels::grid_sample_backward(a.in(0), a.in(1), a.in(2),
+                                        how(a.attrs<GridSampleBackwardAttrs>()), a.out(0),
+                                        a.out(1));
         },
     .outputs = 2,
-    .attrs = attrs_of<GridSampleAttrs>,
+    .attrs = attrs_of<GridSampleBackwardAttrs>,
     .batch = batch_samples,
     .inputs = 3,
 };

@@ -245,7 +245,7 @@ void add_grids(std::vector<Row>& rows) {
   const auto backward = [](GridMode mode, GridPadding padding) -> Fn {
     return [=](const List& a) -> List {
       const auto r = apply_n<2>(kGridSampleBackward, {a[0], a[1], a[2]},
-                                GridSampleAttrs{mode, padding, false});
+                                GridSampleBackwardAttrs{mode, padding, false});
       return {r[0], r[1]};
     };
   };
