@@ -50,4 +50,25 @@ Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions&
                      : tandem::feature_alpha_dropout(input, o.p(), o.training());
 }
 
+Tensor detail::dropout(Tensor input, double p, bool training, bool inplace) {
+  return functional::dropout(std::move(input),
+                             DropoutFuncOptions().p(p).training(training).inplace(inplace));
+}
+Tensor detail::dropout2d(Tensor input, double p, bool training, bool inplace) {
+  return functional::dropout2d(std::move(input),
+                               Dropout2dFuncOptions().p(p).training(training).inplace(inplace));
+}
+Tensor detail::dropout3d(Tensor input, double p, bool training, bool inplace) {
+  return functional::dropout3d(std::move(input),
+                               Dropout3dFuncOptions().p(p).training(training).inplace(inplace));
+}
+Tensor detail::alpha_dropout(Tensor input, double p, bool training, bool inplace) {
+  return functional::alpha_dropout(
+      std::move(input), AlphaDropoutFuncOptions().p(p).training(training).inplace(inplace));
+}
+Tensor detail::feature_alpha_dropout(Tensor input, double p, bool training, bool inplace) {
+  return functional::feature_alpha_dropout(
+      std::move(input), FeatureAlphaDropoutFuncOptions().p(p).training(training).inplace(inplace));
+}
+
 }  // namespace tandem::nn::functional

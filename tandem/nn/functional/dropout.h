@@ -15,4 +15,13 @@ Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options = {});
 Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options = {});
 Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options = {});
 
+/// The same without options, as LibTorch has them.
+namespace detail {
+Tensor dropout(Tensor input, double p, bool training, bool inplace);
+Tensor dropout2d(Tensor input, double p, bool training, bool inplace);
+Tensor dropout3d(Tensor input, double p, bool training, bool inplace);
+Tensor alpha_dropout(Tensor input, double p, bool training, bool inplace);
+Tensor feature_alpha_dropout(Tensor input, double p, bool training, bool inplace);
+}  // namespace detail
+
 }  // namespace tandem::nn::functional
