@@ -53,9 +53,12 @@ void infer_im2col(const InferArgs& a) {
       ": expected an input of 3 or 4 dimensions with at least one element a sample, got shape ",
       x.sizes);
   const int64_t h = positions(c, 0, x.sizes[2]), w = positions(c, 1, x.sizes[3]);
-  TANDEM_CHECK_SHAPE(h > 0 && w > 0, a.op.name, ": a kernel of ", c.kernel, " with dilation ",
-                     c.dilation, " is larger than the input of shape ", x.sizes, " padded by ",
-                     c.padding);
+  const auto pair = [](const Dims& d) { return str("(", d[0], ", ", d[1], ")"); };
+  TANDEM_CHECK_SHAPE(h > 0 && w > 0, a.op.name, ": Given input with spatial size (", x.sizes[2],
+                     ", ", x.sizes[3], "), kernel_size=", pair(c.kernel),
+                     ", dilation=", pair(c.dilation), ", padding=", pair(c.padding),
+                     ", calculated shape of the array of sliding blocks as (", h, ", ", w,
+                     "), but its components must be at least one.");
   a.out().dtype = x.dtype;
   a.out().sizes = {x.sizes[0], x.sizes[1] * c.kernel[0] * c.kernel[1], h * w};
 }
