@@ -62,28 +62,28 @@ void step_blocks(StepLoop<T> loop, const StepTensor& t, int n_state, int64_t beg
       grad, param, {state[0], state[1], state[2]}, param, {state[0], state[1], state[2]}};
   for (; begin < end; begin += kBlock) {
     const int64_t n = std::min(kBlock, end - begin);
-    read(t.grad, begin, n, grad);
-    read(t.param, begin, n, param);
-    for (int k = 0; k < n_state; ++k) read(t.state[k], begin, n, state[k]);
-    loop(streams, n, t.numbers);
-    write(param, t.param_out, begin, n);
-    for (int k = 0; k < n_state; ++k) write(state[k], t.state_out[k], begin, n);
+    read(*t.grad, begin, n, grad);
+    read(*t.param, begin, n, param);
+    for (int k = 0; k < n_state; ++k) read(*t.state[k], begin, n, state[k]);
+    loop(streams, n, *t.numbers);
+    write(param, *t.param_out, begin, n);
+    for (int k = 0; k < n_state; ++k) write(state[k], *t.state_out[k], begin, n);
   }
 }
 
 template <class T>
 void step_part(StepLoop<T> loop, const StepTensor& t, int n_state, int64_t begin, int64_t end) {
-  bool plain = t.param.dtype == dtype_v<T> && t.grad.contiguous && t.param.contiguous &&
-               t.param_out.contiguous;
-  for (int k = 0; k < n_state; ++k) plain &= t.state[k].contiguous && t.state_out[k].contiguous;
+  bool plain = t.param->dtype == dtype_v<T> && t.grad->contiguous && t.param->contiguous &&
+               t.param_out->contiguous;
+  for (int k = 0; k < n_state; ++k) plain &= t.state[k]->contiguous && t.state_out[k]->contiguous;
   if (!plain) return step_blocks(loop, t, n_state, begin, end);
   StepStreams<T> s{
-      t.grad.ptr<T>() + begin, t.param.ptr<T>() + begin, {}, t.param_out.ptr<T>() + begin, {}};
+      t.grad->ptr<T>() + begin, t.param->ptr<T>() + begin, {}, t.param_out->ptr<T>() + begin, {}};
   for (int k = 0; k < n_state; ++k) {
-    s.state[k] = t.state[k].ptr<T>() + begin;
-    s.state_out[k] = t.state_out[k].ptr<T>() + begin;
+    s.state[k] = t.state[k]->ptr<T>() + begin;
+    s.state_out[k] = t.state_out[k]->ptr<T>() + begin;
   }
-  loop(s, end - begin, t.numbers);
+  loop(s, end - begin, *t.numbers);
 }
 
 }  // namespace
@@ -94,14 +94,14 @@ void step_list(StepRule rule, int n_state, const StepTensor* tensors, int64_t co
   // All tensors' elements are numbered as if they lay behind each other, and that is what is
   // split, so that many small ones are as good as one large one.
   std::vector<int64_t> first(static_cast<size_t>(count) + 1, 0);
-  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + tensors[i].param.numel;
+  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + tensors[i].param->numel;
   parallel_for(0, first[count], kGrain, [&](int64_t begin, int64_t end) {
     int64_t i = std::upper_bound(first.begin(), first.end(), begin) - first.begin() - 1;
     for (; begin < end; ++i) {
       const int64_t stop = std::min(end, first[i + 1]);
       if (stop == begin) continue;
       const StepTensor& t = tensors[i];
-      if (t.param.dtype == DType::Double)
+      if (t.param->dtype == DType::Double)
         step_part<double>(loop64, t, n_state, begin - first[i], stop - first[i]);
       else
         step_part<float>(loop32, t, n_state, begin - first[i], stop - first[i]);

@@ -28,9 +28,9 @@ struct StepNumbers {
 
 /// One tensor of the list. Outputs may be the same memory as the inputs of the same name.
 struct StepTensor {
-  Array grad, param, state[kMaxStepState];
-  Array param_out, state_out[kMaxStepState];
-  StepNumbers numbers;
+  const Array *grad, *param, *state[kMaxStepState];
+  const Array *param_out, *state_out[kMaxStepState];
+  const StepNumbers* numbers;
 };
 
 /// All arrays of one tensor have the same shape and the same floating point dtype.

@@ -1,6 +1,7 @@
 #include "tandem/ops/optim_step.h"
 
 #include <cmath>
+#include <deque>
 
 #include "tandem/core/apply_list.h"
 #include "tandem/kernels/optim_step.h"
@@ -15,8 +16,9 @@ using kernels::StepNumbers;
 using kernels::StepRule;
 using kernels::StepTensor;
 
-// A list of at most this many parameters is one op; a node has room for 65535 outputs.
-constexpr int64_t kMaxCount = 8192;
+// A list of at most this many parameters is one op. Longer ones gain nothing: planning grows with
+// the square of the number of an op's inputs.
+constexpr int64_t kMaxCount = 1024;
 
 /// Inputs: counters if `counted`, parameters, `states` lists of state; then the rule's numbers;
 /// then gradients. Outputs: new values for all inputs before the numbers.
@@ -182,8 +184,8 @@ void step_kernel(const KernelArgs& a) {
   for (int k = 0; k < r.numbers; ++k) numbers[k] = *a.inputs[s.written() + k].ptr<double>();
   const Array* grads = a.inputs + s.written() + r.numbers;
   std::vector<StepTensor> tensors(static_cast<size_t>(n));
-  StepNumbers known;
-  int64_t known_step = -1;  // most parameters have made the same number of steps
+  std::deque<StepNumbers> known;  // most parameters have made the same number of steps
+  int64_t known_step = -1;
   for (int64_t i = 0; i < n; ++i) {
     StepTensor& t = tensors[static_cast<size_t>(i)];
     int64_t step = 0;
@@ -191,15 +193,15 @@ void step_kernel(const KernelArgs& a) {
       step = *a.inputs[i].ptr<int64_t>() + 1;
       *a.outputs[i].ptr<int64_t>() = step;
     }
-    if (step != known_step) known = r.read(numbers, step, s);
+    if (step != known_step) known.push_back(r.read(numbers, step, s));
     known_step = step;
-    t.numbers = known;
-    t.grad = grads[i];
-    t.param = a.inputs[first_param + i];
-    t.param_out = a.outputs[first_param + i];
+    t.numbers = &known.back();
+    t.grad = &grads[i];
+    t.param = &a.inputs[first_param + i];
+    t.param_out = &a.outputs[first_param + i];
     for (int64_t k = 0; k < s.states; ++k) {
-      t.state[k] = a.inputs[first_param + (k + 1) * n + i];
-      t.state_out[k] = a.outputs[first_param + (k + 1) * n + i];
+      t.state[k] = &a.inputs[first_param + (k + 1) * n + i];
+      t.state_out[k] = &a.outputs[first_param + (k + 1) * n + i];
     }
   }
   kernels::step_list(r.rule, static_cast<int>(s.states), tensors.data(), n);
@@ -325,11 +327,20 @@ void update(const OpDef& op, const StepTensors& t, std::initializer_list<Tensor>
 std::vector<Tensor> updated(const OpDef& op, const StepTensors& t,
                             std::initializer_list<Tensor> numbers, bool variant = false) {
   check_lists(op, t);
-  const size_t n = t.params.size();
-  const Share s = share_of(t, {numbers.begin(), numbers.size()}, variant, 0, n);
-  std::vector<Tensor> out(static_cast<size_t>(count_outputs(s.attrs)));
-  apply(op, {s.inputs.data(), s.inputs.size()}, s.attrs, out.data());
-  return out;
+  const size_t n = t.params.size(), most = static_cast<size_t>(kMaxCount);
+  const size_t lists = t.state.size() + 1 + !t.steps.empty();
+  std::vector<Tensor> all(lists * n);
+  for (size_t i = 0; i < n; i += most) {
+    const size_t count = std::min(n - i, most);
+    const Share s = share_of(t, {numbers.begin(), numbers.size()}, variant, i, i + count);
+    std::vector<Tensor> out(lists * count);
+    apply(op, {s.inputs.data(), s.inputs.size()}, s.attrs, out.data());
+    for (size_t list = 0; list < lists; ++list)
+      std::move(out.begin() + static_cast<ptrdiff_t>(list * count),
+                out.begin() + static_cast<ptrdiff_t>((list + 1) * count),
+                all.begin() + static_cast<ptrdiff_t>(list * n + i));
+  }
+  return all;
 }
 
 }  // namespace
