@@ -29,6 +29,7 @@
 #include "tandem/core/cuda.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
+#include "tandem/data/data.h"
 #include "tandem/io/npy.h"
 #include "tandem/io/safetensors.h"
 #include "tandem/nn/nn.h"

@@ -9,8 +9,14 @@
 /// This header is for the others: those that say at::, c10:: or TORCH_CHECK, or that open namespace
 /// torch themselves.
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -105,7 +111,30 @@ std::string to_string(const T& value) {
 }
 }  // namespace guts
 
+/// A file that is there as long as the object.
+struct TempFile {
+  explicit TempFile(std::string name) : name(std::move(name)) {}
+  TempFile(TempFile&& o) noexcept : name(std::exchange(o.name, {})) {}
+  ~TempFile() {
+    if (!name.empty()) std::remove(name.c_str());
+  }
+  std::string name;
+};
+inline TempFile make_tempfile(std::string prefix = "torch-file-") {
+  const char* folder = std::getenv("TMPDIR");
+  std::string name = str(folder ? folder : "/tmp", "/", prefix, "XXXXXX");
+  const int file = ::mkstemp(name.data());
+  TANDEM_CHECK_AS(FileError, file >= 0, name, ": cannot be made");
+  ::close(file);
+  return TempFile(name);
+}
+
 }  // namespace c10
+
+namespace ska {
+template <class Key, class Value>
+using flat_hash_map = std::unordered_map<Key, Value>;
+}  // namespace ska
 
 namespace at {
 using namespace tandem;
