@@ -9,6 +9,9 @@
 
 #include "bench/loss.h"
 
+// Each library has a program of its own by these names.
+namespace {
+
 /// A loss of inputs that want a gradient.
 struct LossProgram {
   std::vector<torch::Tensor> inputs;
@@ -88,3 +91,5 @@ void for_loss_workloads(const F& add) {
                     [](const Inputs& x) { return torch::cdist(x[0], x[1], 1).sum(); }});
   }
 }
+
+}  // namespace
