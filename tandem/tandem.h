@@ -15,6 +15,7 @@
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/autograd/tape.h"
 #include "tandem/base/enum.h"
+#include "tandem/base/expanding_array.h"
 #include "tandem/base/memory.h"
 #include "tandem/base/ordered_dict.h"
 #include "tandem/base/parallel.h"

@@ -240,6 +240,18 @@ void Module::eval() { train(false); }
 
 bool Module::is_training() const noexcept { return is_training_; }
 
+namespace {
+
+void expect_convertible(const Module& module, DType dtype) {
+  if (is_floating(dtype)) return;
+  for (const auto& item : module.named_parameters())
+    TANDEM_CHECK_TYPE(!item->requires_grad(), "to: parameter '", item.key(),
+                      "' requires gradients, so it cannot become ", dtype,
+                      "; only floating point values can have them");
+}
+
+}  // namespace
+
 template <class... Ts>
 void Module::to_impl(const Ts&... ts) {
   for (auto& child : children_) child.value()->to(ts...);
@@ -249,9 +261,13 @@ void Module::to_impl(const Ts&... ts) {
 }
 
 void Module::to(Device device, DType dtype, bool non_blocking) {
+  expect_convertible(*this, dtype);
   to_impl(device, dtype, non_blocking);
 }
-void Module::to(DType dtype, bool non_blocking) { to_impl(dtype, non_blocking); }
+void Module::to(DType dtype, bool non_blocking) {
+  expect_convertible(*this, dtype);
+  to_impl(dtype, non_blocking);
+}
 void Module::to(Device device, bool non_blocking) { to_impl(device, non_blocking); }
 
 void Module::zero_grad(bool set_to_none) {

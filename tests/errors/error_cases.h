@@ -51,5 +51,6 @@ void add_linalg_cases(std::vector<Case>& cases);
 void add_compile_cases(std::vector<Case>& cases);
 void add_transform_cases(std::vector<Case>& cases);
 void add_loss_cases(std::vector<Case>& cases);
+void add_nn_cases(std::vector<Case>& cases);
 
 }  // namespace tandem::errors

@@ -27,6 +27,7 @@ const std::vector<Case>& all_cases() {
     add_compile_cases(c);
     add_transform_cases(c);
     add_loss_cases(c);
+    add_nn_cases(c);
     return c;
   }();
   return cases;

@@ -103,6 +103,13 @@ TEST(Module, ToConvertsParametersAndBuffersWhereTheyAre) {
   EXPECT_TRUE(weight.requires_grad());
   EXPECT_EQ(net->calls.dtype(), kDouble);
   EXPECT_EQ(net->forward(ones({1, 4}, kDouble)).dtype(), kDouble);
+  // All or nothing.
+  EXPECT_THROW(net->to(kInt), TypeError);
+  EXPECT_EQ(net->calls.dtype(), kDouble);
+  for (const Tensor& p : net->parameters()) p.set_requires_grad(false);
+  net->to(kInt);
+  EXPECT_EQ(weight.dtype(), kInt);
+  EXPECT_EQ(std::dynamic_pointer_cast<NetImpl>(net->clone())->first->weight.dtype(), kInt);
 }
 
 TEST(Module, ZeroGradKeepsOrDropsGradients) {
