@@ -131,9 +131,9 @@ bool Blocker::norm(const Node& n) {
   }
   if (n.op == &kChannelSums) {
     if (n.attrs().as<ChannelAttrs>().blocked) return false;
-    const Edge made =
-        add(*n.op, {blocked(n.inputs()[0]), blocked(x), plain(n.inputs()[2]), plain(n.inputs()[3])},
-            ChannelAttrs{true});
+    SmallVector<Edge, 6> inputs{blocked(n.inputs()[0]), blocked(x)};
+    for (uint32_t k = 2; k < n.n_inputs; ++k) inputs.push_back(plain(n.inputs()[k]));
+    const Edge made = add(*n.op, inputs, ChannelAttrs{true});
     for (uint32_t k = 0; k < n.n_outputs; ++k) values_[n.walk_slot][k].plain = {made.node, k};
     return true;
   }

@@ -9,6 +9,7 @@
 #include "tandem/graph/dce.h"
 #include "tandem/graph/fold.h"
 #include "tandem/graph/fuse.h"
+#include "tandem/graph/gate.h"
 #include "tandem/graph/layout.h"
 #include "tandem/graph/schedule.h"
 #include "tandem/graph/simplify.h"
@@ -27,6 +28,7 @@ constexpr Pass kPasses[] = {
     {"fold", fold},          // makes numbers, which simplify looks for
     {"simplify", simplify},  // makes equal what was written differently, which cse looks for
     {"cse", cse},           {"final_dce", dce},  // what they have all left behind
+    {"gate", gate_norms},                        // before layout, which takes norms apart
     {"layout", layout},                          // before fuse, which walks what it finds
     {"fuse", fuse},                              // after it, one node is one kernel
     {"schedule", schedule},                      // the order of kernels, not of ops

@@ -37,9 +37,11 @@ void channel_normalize(const Array& x, const Channels& c, const Array& mean, con
 void group_normalize(const Array& x, const Channels& c, int64_t groups, const Array& mean,
                      const Array& rstd, const Array* weight, const Array* bias, const Array& out);
 
-/// The sums over each channel of g and of g * (x - mean) * rstd.
+/// The sums over each channel of g and of g * (x - mean) * rstd. With a weight and a bias, g counts
+/// only where ((x - mean) * rstd) * weight + bias > 0.
 void channel_sums(const Array& g, const Array& x, const Channels& c, const Array& mean,
-                  const Array& rstd, const Array& sum, const Array& product);
+                  const Array& rstd, const Array* weight, const Array* bias, const Array& sum,
+                  const Array& product);
 
 /// out = ((g * weight - a) - (x - mean) * b) * scale, all but g and x one number a channel; weight
 /// may be null: 1. With the right numbers this is the gradient by x of normalising with x's own

@@ -94,10 +94,10 @@ class BlockParams {
   Scratch<C> memory_;
 };
 
-// Two sums over each channel, [channel][2]. take(first, n, shift, a, b, buffer) adds the elements
-// of a run; the buffer has room for two runs.
-template <class C, class F>
-void two_sums(const Channels& c, const C* shift, double* total, const F& take) {
+// Two sums over each channel, [channel][2]. take(first, n, parameters, a, b, buffer) adds the
+// elements of a run; the buffer has room for two runs.
+template <class C, int K, class F>
+void two_sums(const Channels& c, const C* const (&channels)[K], double* total, const F& take) {
   const Cut k = cut(c);
   const int64_t parts = k.chunks * k.pieces, count = c.count();
   Scratch<double> partial(parts * count * 2);
@@ -106,7 +106,7 @@ void two_sums(const Channels& c, const C* shift, double* total, const F& take) {
   // Elements that are added up in C: 128 a strand, or 64 rows.
   const int64_t most = strands ? kNormRun : 64 * c.lanes;
   parallel_for(0, k.units(), 1, [&](int64_t begin, int64_t end) {
-    BlockParams<C, 1> params(c, {shift});
+    BlockParams<C, K> params(c, channels);
     Scratch<C> sums(2 * width), buffer(2 * run);
     C *a = sums.get(), *b = a + width;
     for (int64_t i = begin; i < end; ++i) {
@@ -129,7 +129,7 @@ void two_sums(const Channels& c, const C* shift, double* total, const F& take) {
         for (int64_t n = u.n0; n < u.n1; ++n)
           for_row(c, u, n, block, run, [&](int64_t from, int64_t m) {
             if (taken + m > most) flush();
-            take(from, m, params.at[0], a, b, buffer.get());
+            take(from, m, params.at, a, b, buffer.get());
             taken += m;
           });
         flush();
@@ -204,10 +204,10 @@ void channel_moments(const Array& x_any, const Channels& channels, double eps, c
     const NormOps<C>& ops = norm_ops<C>();
     const auto run = by_strands<C>(c) ? ops.moments : ops.moments_row;
     const RunReader<C> in(x);
-    two_sums<C>(c, shift.get(), total.get(),
-                [&](int64_t from, int64_t n, const C* p, C* a, C* b, C* buffer) {
-                  run(in.read(from, n, buffer), n, p, a, b);
-                });
+    two_sums<C, 1>(c, {shift.get()}, total.get(),
+                   [&](int64_t from, int64_t n, const C* const* p, C* a, C* b, C* buffer) {
+                     run(in.read(from, n, buffer), n, p[0], a, b);
+                   });
     const double n = static_cast<double>(c.each());
     for (int64_t j = 0; j < c.count(); ++j) {
       const double s = total[2 * j], q = total[2 * j + 1];
@@ -272,24 +272,35 @@ void group_normalize(const Array& x, const Channels& c, int64_t groups, const Ar
 }
 
 void channel_sums(const Array& g_any, const Array& x_any, const Channels& channels,
-                  const Array& mean, const Array& rstd, const Array& sum, const Array& product) {
+                  const Array& mean, const Array& rstd, const Array* weight, const Array* bias,
+                  const Array& sum, const Array& product) {
   const Channels c = normal(channels);
   if (c.count() == 0) return;
   const Contiguous kept_g(g_any), kept_x(x_any);
   dispatch_real(x_any.dtype, [&]<class C>(C) {
     const Numbers<C> m(mean), scale(rstd);
     Scratch<double> total(2 * c.count());
+    const NormOps<C>& ops = norm_ops<C>();
+    const bool strands = by_strands<C>(c);
+    const RunReader<C> g(kept_g.get()), x(kept_x.get());
+    const int64_t second = run_length<C>(c);
     if (c.each() == 0) {
       std::fill_n(total.get(), 2 * c.count(), 0.0);
+    } else if (weight) {
+      const Numbers<C> w(*weight), b(*bias);
+      const auto run = strands ? ops.gated_sums : ops.gated_sums_row;
+      two_sums<C, 4>(c, {m.get(), scale.get(), w.get(), b.get()}, total.get(),
+                     [&](int64_t from, int64_t n, const C* const* p, C* s, C* q, C* buffer) {
+                       run(g.read(from, n, buffer), x.read(from, n, buffer + second), n, p[0], p[1],
+                           p[2], p[3], s, q);
+                     });
     } else {
-      const NormOps<C>& ops = norm_ops<C>();
-      const auto run = by_strands<C>(c) ? ops.sums : ops.sums_row;
-      const RunReader<C> g(kept_g.get()), x(kept_x.get());
-      const int64_t second = run_length<C>(c);
-      two_sums<C>(c, m.get(), total.get(),
-                  [&](int64_t from, int64_t n, const C* p, C* a, C* b, C* buffer) {
-                    run(g.read(from, n, buffer), x.read(from, n, buffer + second), n, p, a, b);
-                  });
+      const auto run = strands ? ops.sums : ops.sums_row;
+      two_sums<C, 1>(c, {m.get()}, total.get(),
+                     [&](int64_t from, int64_t n, const C* const* p, C* s, C* q, C* buffer) {
+                       run(g.read(from, n, buffer), x.read(from, n, buffer + second), n, p[0], s,
+                           q);
+                     });
     }
     for (int64_t j = 0; j < c.count(); ++j) {
       sum.ptr<C>()[j] = static_cast<C>(total[2 * j]);

@@ -114,6 +114,51 @@ void sums_row(const T* g, const T* x, int64_t n, const T* shift, T* sum, T* prod
 }
 
 template <class T>
+void gated_sums(const T* g, const T* x, int64_t n, const T* shift, const T* scale, const T* weight,
+                const T* bias, T* sum, T* product) {
+  const Strands<T> m(shift), s(scale), w(weight), b(bias);
+  Strands<T> a(sum), q(product);
+  int64_t i = rounds<T>(n, [&](int64_t k, int64_t at) HWY_ATTR {
+    const Vec<T> d = load(x + at) - m.v[k];
+    const Vec<T> v = select(d * s.v[k] * w.v[k] + b.v[k] > Vec<T>(0.0), load(g + at), Vec<T>(0.0));
+    a.v[k] = a.v[k] + v;
+    q.v[k] = q.v[k] + v * d;
+  });
+  a.put(sum);
+  q.put(product);
+  for (int64_t k = 0; i < n; ++i, ++k) {
+    const T d = x[i] - shift[k];
+    if (!(d * scale[k] * weight[k] + bias[k] > 0)) continue;
+    sum[k] += g[i];
+    product[k] += g[i] * d;
+  }
+}
+
+template <class T>
+void gated_sums_row(const T* g, const T* x, int64_t n, const T* shift, const T* scale,
+                    const T* weight, const T* bias, T* sum, T* product) {
+  const auto gated = [](Vec<T> v, Vec<T> y)
+                         HWY_ATTR { return select(y > Vec<T>(0.0), v, Vec<T>(0.0)); };
+  registers<T>(
+      n,
+      [&](int64_t i) HWY_ATTR {
+        const Vec<T> d = load(x + i) - load(shift + i);
+        const Vec<T> v =
+            gated(load(g + i), d * load(scale + i) * load(weight + i) + load(bias + i));
+        store(load(sum + i) + v, sum + i);
+        store(load(product + i) + v * d, product + i);
+      },
+      [&](int64_t i, int64_t c) HWY_ATTR {
+        const Vec<T> d = load_part(x + i, c) - load_part(shift + i, c);
+        const Vec<T> v =
+            gated(load_part(g + i, c),
+                  d * load_part(scale + i, c) * load_part(weight + i, c) + load_part(bias + i, c));
+        store_part(load_part(sum + i, c) + v, sum + i, c);
+        store_part(load_part(product + i, c) + v * d, product + i, c);
+      });
+}
+
+template <class T>
 void normalize(const T* x, int64_t n, const T* shift, const T* scale, const T* weight,
                const T* bias, T* out) {
   const Strands<T> m(shift), s(scale), w(weight), b(bias);
@@ -243,8 +288,9 @@ void param_row(const T* g, const T* x, int64_t n, T shift, T rstd, T* weight_gra
 template <class T>
 const NormOps<T>* norm_table() {
   static constexpr NormOps<T> kTable = {
-      moments<T>,  moments_row<T>, sums<T>,   sums_row<T>, normalize<T>, normalize_row<T>, grad<T>,
-      grad_row<T>, affine<T>,      centre<T>, multiply<T>, combine<T>,   param_row<T>};
+      moments<T>,        moments_row<T>, sums<T>,          sums_row<T>, gated_sums<T>,
+      gated_sums_row<T>, normalize<T>,   normalize_row<T>, grad<T>,     grad_row<T>,
+      affine<T>,         centre<T>,      multiply<T>,      combine<T>,  param_row<T>};
   return &kTable;
 }
 const NormOps<float>* norm_table_f32() { return norm_table<float>(); }

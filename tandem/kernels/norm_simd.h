@@ -22,6 +22,11 @@ struct NormOps {
   /// sum += g, product += g * (x - shift).
   void (*sums)(const T* g, const T* x, int64_t n, const T* shift, T* sum, T* product);
   void (*sums_row)(const T* g, const T* x, int64_t n, const T* shift, T* sum, T* product);
+  /// The same with g where ((x - shift) * scale) * weight + bias > 0 and 0 elsewhere.
+  void (*gated_sums)(const T* g, const T* x, int64_t n, const T* shift, const T* scale,
+                     const T* weight, const T* bias, T* sum, T* product);
+  void (*gated_sums_row)(const T* g, const T* x, int64_t n, const T* shift, const T* scale,
+                         const T* weight, const T* bias, T* sum, T* product);
   /// out = ((x - shift) * scale) * weight + bias.
   void (*normalize)(const T* x, int64_t n, const T* shift, const T* scale, const T* weight,
                     const T* bias, T* out);

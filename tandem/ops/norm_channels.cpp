@@ -143,32 +143,43 @@ TANDEM_OP(kChannelSums) = {
         [](const InferArgs& a) {
           const int64_t c = check_channels(a, 1, a.attrs<ChannelAttrs>().blocked);
           check_same(a, 0, 1);
-          check_numbers(a, 2, "mean", c);
-          check_numbers(a, 3, "rstd", c);
+          TANDEM_CHECK(a.n_inputs == 4 || a.n_inputs == 6,
+                       "channel_sums: takes 4 or 6 inputs, got ", a.n_inputs);
+          constexpr const char* kNames[] = {"mean", "rstd", "weight", "bias"};
+          for (int i = 2; i < a.n_inputs; ++i) check_numbers(a, i, kNames[i - 2], c);
           numbers_out(a, 2, c, a.in(1).dtype);
         },
     .kernel =
         [](const KernelArgs& a) {
           const ByChannel l = layout_of(a.in(1), a.attrs<ChannelAttrs>().blocked);
-          kernels::channel_sums(a.in(0), a.in(1), l.channels, a.in(2), a.in(3), a.out(0), a.out(1));
+          kernels::channel_sums(a.in(0), a.in(1), l.channels, a.in(2), a.in(3),
+                                optional_input(a, 4), optional_input(a, 5), a.out(0), a.out(1));
         },
-    .saves = Saves::all(Saves::in(0) | Saves::in(1) | Saves::in(2) | Saves::in(3)),
+    .saves = Saves::all(Saves::from(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
-      const Tensor g = a.input(0), x = a.input(1), mean = a.input(2), rstd = a.input(3);
+      const Tensor x = a.input(1), mean = a.input(2), rstd = a.input(3);
       const ByChannel l = layout_of(x, a.attrs<ChannelAttrs>().blocked);
       const Tensor h = a.grad_or_zeros(1), centred = x - l.spread(mean);
-      Grads r(4);
-      if (a.needs(0))
+      Tensor g = a.input(0), open;
+      if (a.n_inputs() == 6) {
+        open = centred * l.spread(rstd) * l.spread(a.input(4)) + l.spread(a.input(5)) > 0;
+        g = where(open, g, 0);
+      }
+      Grads r(static_cast<size_t>(a.n_inputs()));
+      if (a.needs(0)) {
         r[0] = (centred * l.spread(h * rstd) + l.spread(a.grad_or_zeros(0))).to(g.dtype());
+        if (open.defined()) r[0] = where(open, r[0], 0);
+      }
       if (a.needs(1)) r[1] = (g * l.spread(h * rstd)).to(x.dtype());
       if (a.needs(2)) r[2] = (-(h * rstd * l.sum(g.to(h.dtype())))).to(mean.dtype());
       if (a.needs(3)) r[3] = (h * l.sum(g * centred)).to(rstd.dtype());
+      for (int i = 4; i < a.n_inputs(); ++i)
+        if (a.needs(i)) r[static_cast<size_t>(i)] = zeros_like(a.input(i));
       return r;
     },
     .outputs = 2,
     .attrs = attrs_of<ChannelAttrs>,
     .batch = batch_channels<ChannelAttrs, 2>,
-    .inputs = 4,
 };
 
 TANDEM_OP(kChannelGrad) = {

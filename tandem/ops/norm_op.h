@@ -30,8 +30,9 @@ struct NormalizeAttrs {
 /// that into account: it is the whole derivative, and none flows back through mean and rstd.
 extern const OpDef kBatchNormalize;
 
-/// g, x, mean, rstd -> the sums over each channel of g and of g * (x - mean) * rstd: the gradients
-/// by bias and weight.
+/// g, x, mean, rstd [, weight, bias] -> the sums over each channel of g and of g * (x - mean) *
+/// rstd: the gradients by bias and weight. With weight and bias, g counts only where the normalised
+/// x is positive, as behind a ReLU.
 extern const OpDef kChannelSums;
 
 /// g, x, mean, a, b, scale [, weight] -> ((g * weight - a) - (x - mean) * b) * scale: the gradient

@@ -69,7 +69,41 @@ Tensor blocked_batch(const Tensor& x, const Tensor& w, const Tensor& b) {
   return apply(kBatchNormalize, {x, mean, rstd, w, b}, NormalizeAttrs{true, true});
 }
 
+// The sums behind a norm and a ReLU, as compiled programs make them.
+List gated_sums(const List& a) {
+  const auto [sum, product] =
+      apply_n<2>(kChannelSums, {a[0], a[1], a[2], a[3], a[4], a[5]}, ChannelAttrs{});
+  return {sum, product};
+}
+ValuesList gated_sums_reference(const ValuesList& a) {
+  Values sum = zeros_of({a[1].sizes[1]}), product = sum;
+  each_index(a[1].sizes, [&](const Sizes& i) {
+    const auto c = static_cast<size_t>(i[1]);
+    const double d = (a[1].at(i) - a[2].v[c]) * a[3].v[c];
+    if (!(d * a[4].v[c] + a[5].v[c] > 0)) return;
+    sum.v[c] += a[0].at(i);
+    product.v[c] += a[0].at(i) * d;
+  });
+  return {sum, product};
+}
+
 void add_batch_norm(std::vector<Row>& rows) {
+  const auto gated = [](Sizes x, bool big) {
+    const int64_t c = x[1];
+    return Sample{.label = big ? "big" : "small",
+                  .inputs = {real(x), real(x), real({c}), real({c}, 0.5, 2), real({c}).constant(),
+                             real({c}).constant()},
+                  .big = big};
+  };
+  rows.push_back({.name = "gated channel_sums",
+                  .ops = {"channel_sums"},
+                  .fn = gated_sums,
+                  .reference = gated_sums_reference,
+                  .samples = {gated({2, 3, 2}, false), gated({5, 33, 301}, true)},
+                  .dtypes = kFullFloats,
+                  .refuses_others = false,
+                  .tolerance64 = 1e-10,
+                  .tolerance32 = 1e-4});
   const Reference trained = normalizing(channel_of, channel_of, 1e-3);
   rows.push_back(
       {.name = "batch_norm",
