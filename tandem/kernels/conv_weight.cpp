@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t B = kChannelBlock;
 // Positions whose channels are worked on at a time: they stay in the first cache.
-constexpr int64_t kPositions = 256;
+constexpr int64_t kPositions = 400;
 // Parts that the work is at least cut into, if possible, so that threads have something to share.
 constexpr int64_t kParts = 8;
 
@@ -64,20 +64,23 @@ class Part {
     step_ = n_in_ * places_ * B;
     padded_w_ = (f.out[1] - 1) * f.stride[1] + (f.kernel[1] - 1) * f.dilation[1] + 1;
     rows_ = std::clamp<int64_t>(kPositions / f.out[1], 1, f.out[0]);
+    images_ = std::clamp<int64_t>(kPositions / (rows_ * f.out[1]), 1, f.batch);
     plane_ = (rows_ - 1) * f.stride[0] + (f.kernel[0] - 1) * f.dilation[0] + 1;
     sums_ = detail::Temporary(static_cast<size_t>(n_out_ * B * step_) * sizeof(float));
     std::memset(sums(), 0, static_cast<size_t>(n_out_ * B * step_) * sizeof(float));
-    if (!is_plain()) {
-      const int64_t floats = n_in_ * plane_ * padded_w_ * B;
+    if (is_plain()) {
+      images_ = std::clamp<int64_t>(kPositions / f.out_numel(), 1, f.batch);
+    } else {
+      const int64_t floats = images_ * n_in_ * plane_ * padded_w_ * B;
       padded_ = detail::Temporary(static_cast<size_t>(floats) * sizeof(float));
     }
   }
 
   void run() {
-    for (int64_t n = 0; n < f_.batch; ++n)
-      if (is_plain())
-        plain_image(n);
-      else
+    if (is_plain())
+      for (int64_t n = 0; n < f_.batch; n += images_) plain_images(n);
+    else
+      for (int64_t n = 0; n < f_.batch; n += images_)
         for (int64_t row = 0; row < f_.out[0]; row += rows_) image_rows(n, row);
     store();
   }
@@ -105,12 +108,21 @@ class Part {
     }
   }
 
-  void plain_image(int64_t n) {
-    const int64_t positions = f_.out_numel();
+  void plain_images(int64_t n) {
+    const int64_t positions = f_.out_numel(), images = std::min(images_, f_.batch - n);
     for (int64_t p = 0; p < positions; p += kPositions)
       for (int64_t b = 0; b < n_in_; b += 3) {
         const int64_t blocks = std::min<int64_t>(3, n_in_ - b);
-        OuterRows r{nullptr, 0, {}, 0, B, 1, std::min(kPositions, positions - p)};
+        OuterRows r{.y = nullptr,
+                    .y_row = 0,
+                    .x = {},
+                    .x_row = 0,
+                    .x_step = B,
+                    .rows = 1,
+                    .n = std::min(kPositions, positions - p),
+                    .images = images,
+                    .y_image = f_.out_channels * positions,
+                    .x_image = f_.in_channels * positions};
         for (int64_t t = 0; t < blocks; ++t) r.x[t] = x_plane(n, b + t) + p * B;
         channels(r, blocks, n, p * B, b);
       }
@@ -118,13 +130,22 @@ class Part {
 
   void image_rows(int64_t n, int64_t row) {
     const int64_t rows = std::min(rows_, f_.out[0] - row);
-    pad(n, row);
+    const int64_t images = std::min(images_, f_.batch - n);
+    for (int64_t i = 0; i < images; ++i) pad(n + i, row, i);
     const auto at = [&](int64_t block, int64_t ky, int64_t kx) {
       return static_cast<const float*>(padded_.data()) +
              ((block * plane_ + ky * f_.dilation[0]) * padded_w_ + kx * f_.dilation[1]) * B;
     };
-    OuterRows r{nullptr,          f_.out[1] * B, {},       f_.stride[0] * padded_w_ * B,
-                f_.stride[1] * B, rows,          f_.out[1]};
+    OuterRows r{.y = nullptr,
+                .y_row = f_.out[1] * B,
+                .x = {},
+                .x_row = f_.stride[0] * padded_w_ * B,
+                .x_step = f_.stride[1] * B,
+                .rows = rows,
+                .n = f_.out[1],
+                .images = images,
+                .y_image = f_.out_channels * f_.out_numel(),
+                .x_image = n_in_ * plane_ * padded_w_ * B};
     const int64_t offset = row * f_.out[1] * B;
     if (places_ == 1) {
       for (int64_t b = 0; b < n_in_; b += 3) {
@@ -143,9 +164,9 @@ class Part {
         }
   }
 
-  /// What rows of y from `row` on see of x, with zeros around it.
-  void pad(int64_t n, int64_t row) {
-    auto* to = static_cast<float*>(padded_.data());
+  /// What rows of y from `row` on see of image n of x, with zeros around it.
+  void pad(int64_t n, int64_t row, int64_t image) {
+    float* to = static_cast<float*>(padded_.data()) + image * n_in_ * plane_ * padded_w_ * B;
     for (int64_t b = 0; b < n_in_; ++b) {
       const float* from = x_plane(n, b);
       for (int64_t i = 0; i < plane_; ++i, to += padded_w_ * B) {
@@ -182,7 +203,7 @@ class Part {
   float* w_;
   const OuterOps& ops_;
   int64_t first_in_, n_in_, first_out_, n_out_, x_block_;
-  int64_t places_, step_, padded_w_, rows_, plane_;
+  int64_t places_, step_, padded_w_, rows_, images_, plane_;
   detail::Temporary sums_, padded_;
 };
 
@@ -195,10 +216,8 @@ bool has_blocked_conv_weight(const ConvForm& f) {
 }
 
 bool prefers_blocked_conv_weight(const ConvForm& f) {
-  // oneDNN's loops for kernels of one element are good, but for images with few channels.
-  constexpr int64_t kFewChannels = 64, kLargeImage = 1024;
-  return has_blocked_conv_weight(f) &&
-         (f.kernel_numel() > 1 || (f.out_channels <= kFewChannels && f.out_numel() >= kLargeImage));
+  // oneDNN's loops for kernels of one element are as good.
+  return has_blocked_conv_weight(f) && f.kernel_numel() > 1;
 }
 
 void blocked_conv_weight(const ConvForm& f, const float* x, const float* y, float* w) {

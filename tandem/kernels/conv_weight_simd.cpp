@@ -23,10 +23,11 @@ void outer(const OuterRows& r, float* sums, int64_t step) {
   V acc[kOut][kX];
   for (int o = 0; o < kOut; ++o)
     for (int t = 0; t < kX; ++t) acc[o][t] = hn::Zero(d);
-  for (int64_t row = 0; row < r.rows; ++row) {
-    const float* y = r.y + row * r.y_row;
+  for (int64_t i = 0; i < r.images * r.rows; ++i) {
+    const int64_t image = i / r.rows, row = i % r.rows;
+    const float* y = r.y + image * r.y_image + row * r.y_row;
     const float* x[kX];
-    for (int t = 0; t < kX; ++t) x[t] = r.x[t] + row * r.x_row;
+    for (int t = 0; t < kX; ++t) x[t] = r.x[t] + image * r.x_image + row * r.x_row;
     for (int64_t p = 0; p < r.n; ++p) {
       V v[kX];
       for (int t = 0; t < kX; ++t) {

@@ -12,6 +12,7 @@ struct OuterRows {
   const float* x[3];  // channels of x, or the same ones at neighbouring places
   int64_t x_row, x_step;
   int64_t rows, n;
+  int64_t images, y_image, x_image;
 };
 
 /// For the eight (or four) channels o of y from y[0] on and for each of the given x:
