@@ -21,9 +21,10 @@ class IndexWriter {
                            x * s.dilation[2]);
   }
 
+  // Of a row of windows, and of each channel.
   template <class C>
   void write(int64_t row, const OutputRow& at, const C* number) const {
-    const int64_t width = s_.out[2];
+    const int64_t inner = s_.inner, width = s_.out[2] * inner;
     if (!long_) {
       uint8_t* out = memory_.as<uint8_t>() + row * width;
       for (int64_t i = 0; i < width; ++i) out[i] = static_cast<uint8_t>(number[i]);
@@ -34,8 +35,9 @@ class IndexWriter {
         ((at.z * s_.stride[0] - s_.padding[0]) * s_.in[1] + at.y * s_.stride[1] - s_.padding[1]) *
             s_.in[2] -
         s_.padding[2];
-    for (int64_t i = 0; i < width; ++i)
-      out[i] = base + i * s_.stride[2] + delta_[static_cast<size_t>(number[i])];
+    for (int64_t o = 0; o < s_.out[2]; ++o)
+      for (int64_t i = o * inner; i < (o + 1) * inner; ++i)
+        out[i] = base + o * s_.stride[2] + delta_[static_cast<size_t>(number[i])];
   }
 
  private:
@@ -92,6 +94,43 @@ void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
   };
   parallel_for(0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * volume(s.kernel) / 4),
                some_rows);
+}
+
+// Channels side by side in registers.
+template <class C>
+void max_by_channels(const C* x, const PoolShape& s, C* values, const Array& index,
+                     PackedOutput& index_memory) {
+  const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1),
+              width = regular_spans(s, 2);
+  const IndexWriter writer(s, index, index_memory);
+  const PoolOps<C>& ops = pool_ops<C>();
+  const int64_t inner = s.inner, row = s.in[2] * inner;
+  const auto number_of = [&](int64_t z, int64_t y, int64_t k) {
+    return static_cast<C>((z * s.kernel[1] + y) * s.kernel[2] + k);
+  };
+  const auto some_rows = [&](int64_t begin, int64_t end) {
+    std::vector<C> number(static_cast<size_t>(s.out[2] * inner));
+    OutputRow at(s, begin);
+    for (int64_t r = begin; r < end; ++r, at.next(s)) {
+      const Span &dz = depth[static_cast<size_t>(at.z)], &dy = height[static_cast<size_t>(at.y)];
+      const C* plane = x + at.plane * volume(s.in) * inner;
+      C* best = values + r * s.out[2] * inner;
+      std::fill_n(best, s.out[2] * inner, -std::numeric_limits<C>::infinity());
+      for (int64_t o = 0; o < s.out[2]; ++o) {
+        const Span& dx = width[static_cast<size_t>(o)];
+        std::fill_n(number.data() + o * inner, inner, number_of(dz.number, dy.number, dx.number));
+        for (int64_t z = 0; z < dz.count; ++z)
+          ops.max_rows(plane + ((dz.first + z * s.dilation[0]) * s.in[1] + dy.first) * row +
+                           dx.first * inner,
+                       s.dilation[1] * row, dy.count, s.dilation[2] * inner, dx.count, inner,
+                       number_of(dz.number + z, dy.number, dx.number), static_cast<C>(s.kernel[2]),
+                       best + o * inner, number.data() + o * inner);
+      }
+      writer.write(r, at, number.data());
+    }
+  };
+  parallel_for(0, s.planes * s.out[0] * s.out[1],
+               pool_grain(s.out[2] * inner * volume(s.kernel) / 4), some_rows);
 }
 
 template <class C>
@@ -235,8 +274,12 @@ void on_packed(const Array& x, const Array& values, const Array& index, const F&
 
 void max_pool(const Array& x, const PoolShape& s, const Array& values, const Array& index) {
   on_packed(x, values, index, [&]<class C>(const C* in, C* out, PackedOutput& at) {
-    if constexpr (std::is_floating_point_v<C>)
+    if constexpr (std::is_floating_point_v<C>) {
       if (PhasedRows<C>::suits(s)) return max_by_taps<C>(in, s, out, index, at);
+      // Numbers within a window must be exact in C.
+      if (s.inner > 1 && PhasedRows<C>::numbers_fit(s))
+        return max_by_channels<C>(in, s, out, index, at);
+    }
     const Spans spans[3] = {regular_spans(s, 0), regular_spans(s, 1), regular_spans(s, 2)};
     if constexpr (std::is_floating_point_v<C>)
       if (s.inner > 1 && index.dtype == kByte)

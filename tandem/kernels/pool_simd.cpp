@@ -134,6 +134,22 @@ void max_run(const C* x, int64_t step, int64_t n, int64_t inner, C first_number,
 }
 
 template <class C>
+void max_rows(const C* x, int64_t row_step, int64_t rows, int64_t step, int64_t n, int64_t inner,
+              C first_number, C row_number, C* best, C* number) {
+  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
+    Vec<C> b = load_lanes(best + c, lanes), at = load_lanes(number + c, lanes);
+    for (int64_t r = 0; r < rows; ++r) {
+      const C* p = x + r * row_step + c;
+      C first = first_number + static_cast<C>(r) * row_number;
+      for (int64_t i = 0; i < n; ++i, p += step, first += 1)
+        take_greater(load_lanes(p, lanes), Vec<C>::of(first), b, at);
+    }
+    store_lanes(b, best + c, lanes);
+    store_lanes(at, number + c, lanes);
+  });
+}
+
+template <class C>
 void add_run(const C* x, int64_t step, int64_t n, int64_t inner, C* sum) {
   constexpr int64_t kN = Vec<C>::kLanes;
   if (inner == 1) {
@@ -210,9 +226,9 @@ void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
 
 template <class C>
 const PoolOps<C>* pool_table() {
-  static constexpr PoolOps<C> kTable = {max_taps<C>,       average_taps<C>, spread_taps<C>,
-                                        pick<C>,           max_run<C>,      add_run<C>,
-                                        average_planes<C>, spread_run<C>};
+  static constexpr PoolOps<C> kTable = {max_taps<C>, average_taps<C>,   spread_taps<C>,
+                                        pick<C>,     max_run<C>,        max_rows<C>,
+                                        add_run<C>,  average_planes<C>, spread_run<C>};
   return &kTable;
 }
 const PoolOps<float>* pool_table_f32() { return pool_table<float>(); }

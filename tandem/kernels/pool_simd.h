@@ -23,6 +23,10 @@ struct PoolOps {
   /// number + 1, ...
   void (*max_run)(const C* x, int64_t step, int64_t n, int64_t inner, C first_number, C* best,
                   C* number);
+  /// The same for `rows` such runs, row_step apart, the first of which is number, number +
+  /// row_number, ...
+  void (*max_rows)(const C* x, int64_t row_step, int64_t rows, int64_t step, int64_t n,
+                   int64_t inner, C first_number, C row_number, C* best, C* number);
   /// sum[c] += x[c] for each of n elements.
   void (*add_run)(const C* x, int64_t step, int64_t n, int64_t inner, C* sum);
   /// out[p] = the sum of the p-th n elements of x, divided by n.

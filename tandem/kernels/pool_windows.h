@@ -89,14 +89,18 @@ class PhasedRows {
     covered_ = held == width_;
   }
 
-  /// True iff the rows are not much longer for their border, and numbers within a window are exact.
+  /// True iff numbers within a window are exact in C.
+  static bool numbers_fit(const PoolShape& s) {
+    return static_cast<double>(s.kernel[0]) * static_cast<double>(s.kernel[1]) *
+               static_cast<double>(s.kernel[2]) <
+           0x1p20;
+  }
+  /// True iff the rows are not much longer for their border, and numbers_fit.
   static bool suits(const PoolShape& s) {
     constexpr int64_t kMost = int64_t{1} << 31;
     if (s.inner != 1 || s.in[0] >= kMost || s.in[1] >= kMost) return false;
     const int64_t seen = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
-    const double numbers = static_cast<double>(s.kernel[0]) * static_cast<double>(s.kernel[1]) *
-                           static_cast<double>(s.kernel[2]);
-    return s.out[2] >= 4 && seen <= 4 * s.in[2] + 64 && numbers < 0x1p20;
+    return s.out[2] >= 4 && seen <= 4 * s.in[2] + 64 && numbers_fit(s);
   }
 
   bool direct() const { return direct_; }

@@ -40,6 +40,14 @@ void HardshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"Hardshrink"} << "(" << options.lambda() << ")";
 }
 
+HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) {
+  HardtanhImpl::reset();
+}
+void HardtanhImpl::reset() {
+  TANDEM_CHECK(options.min_val() < options.max_val(),
+               "Hardtanh: max_val must be greater than min_val, but got ", options.max_val(),
+               " and ", options.min_val());
+}
 Tensor HardtanhImpl::forward(Tensor input) {
   const ForwardScope scope(*this);
   return functional::hardtanh(std::move(input), options);

@@ -41,8 +41,8 @@ TANDEM_MODULE(Hardshrink);
 
 class HardtanhImpl : public Cloneable<HardtanhImpl> {
  public:
-  explicit HardtanhImpl(const HardtanhOptions& options_ = {}) : options(options_) {}
-  void reset() override {}
+  explicit HardtanhImpl(const HardtanhOptions& options_ = {});
+  void reset() override;
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(Tensor input);
 
