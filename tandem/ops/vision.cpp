@@ -109,6 +109,24 @@ TANDEM_OP(kGridSampleBackward) = {
                                         how(a.attrs<GridSampleBackwardAttrs>()), a.out(0),
                                         a.out(1));
         },
+    .saves = Saves::each(Saves::in(2), 0, Saves::in(0) | Saves::in(2)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      TANDEM_CHECK(!a.has_grad(1),
+                   "grid_sampler: its gradient by the grid cannot be differentiated again, only "
+                   "its gradient by the input");
+      // What reaches the image is <gradient, image through the grid>, with the new gradient for the
+      // image.
+      const auto& p = a.attrs<GridSampleBackwardAttrs>();
+      Grads grads(3);
+      if (a.needs(0))
+        grads[0] = apply(kGridSample, {a.grad(0), a.input(2)},
+                         GridSampleAttrs{p.mode, p.padding, p.align_corners});
+      if (a.needs(2))
+        grads[2] =
+            apply_n<2>(kGridSampleBackward, {a.input(0), a.grad(0), a.input(2)},
+                       GridSampleBackwardAttrs{p.mode, p.padding, p.align_corners, false, true})[1];
+      return grads;
+    },
     .outputs = 2,
     .attrs = attrs_of<GridSampleBackwardAttrs>,
     .batch = batch_samples,

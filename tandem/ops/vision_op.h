@@ -22,7 +22,7 @@ struct GridSampleBackwardAttrs {
 
 /// x, grid -> x at the places of the grid.
 extern const OpDef kGridSample;
-/// gradient, x, grid -> gradients by x and by the grid. It has no gradient itself.
+/// gradient, x, grid -> gradients by x and by the grid. Only the first can be differentiated again.
 extern const OpDef kGridSampleBackward;
 
 }  // namespace tandem

@@ -2,15 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/apply.h"
-#include "tandem/ops/vision_op.h"
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {
 namespace {
-
-using kernels::GridMode;
-using kernels::GridPadding;
 
 struct Tap {
   int64_t at;
@@ -242,28 +237,18 @@ void add_grids(std::vector<Row>& rows) {
                   .dtypes = kFloats,
                   .tolerance32 = 2e-5,
                   .tolerance16 = -1});
-  const auto backward = [](GridMode mode, GridPadding padding) -> Fn {
-    return [=](const List& a) -> List {
-      const auto r = apply_n<2>(kGridSampleBackward, {a[0], a[1], a[2]},
-                                GridSampleBackwardAttrs{mode, padding, false});
-      return {r[0], r[1]};
-    };
-  };
-  rows.push_back({.name = "grid_sampler_backward",
-                  .ops = {"grid_sampler_backward"},
+  // Gradients by the image have gradients again.
+  rows.push_back({.name = "grid_sampler, fixed grid",
+                  .ops = {"grid_sampler", "grid_sampler_backward"},
                   .samples = {{.label = "bilinear",
-                               .inputs = {real({2, 2, 2, 3}), image, grid},
-                               .fn = backward(GridMode::Bilinear, GridPadding::Zeros)},
+                               .inputs = {image, grid.constant()},
+                               .fn = FN(grid_sampler(a[0], a[1], 0, 0, false)),
+                               .reference = seen(false, false)},
                               {.label = "bicubic",
-                               .inputs = {real({2, 2, 2, 3}), image, grid},
-                               .fn = backward(GridMode::Bicubic, GridPadding::Reflection)},
-                              {.label = "big",
-                               .inputs = {real({3, 9, 24, 25}), real({3, 9, 20, 21}),
-                                          real({3, 24, 25, 2}, -1.1, 1.1)},
-                               .fn = backward(GridMode::Bilinear, GridPadding::Border),
-                               .big = true}},
-                  .grad = Grad::kNo,
+                               .inputs = {image, grid.constant()},
+                               .fn = FN(grid_sampler(a[0], a[1], 2, 2, true))}},
                   .dtypes = kFloats,
+                  .tolerance32 = 2e-5,
                   .tolerance16 = -1});
   rows.push_back({.name = "affine_grid_generator",
                   .ops = {},
