@@ -52,11 +52,12 @@ struct LanguageModelStep {
       torch::randint(0, Model::kWords, {Model::kSteps * Model::kBatch}, torch::kLong);
 
   torch::Tensor operator()() {
-    for (const torch::Tensor& p : model->parameters()) p.mutable_grad().reset();
     const torch::Tensor loss = torch::nn::functional::cross_entropy(model->forward(words), targets);
     loss.backward();
     torch::nn::utils::clip_grad_norm_(model->parameters(), 5.0);
     optimizer.step();
+    // Nothing is left for the next step, which would have to be kept until then.
+    for (const torch::Tensor& p : model->parameters()) p.mutable_grad().reset();
     return loss;
   }
 };
