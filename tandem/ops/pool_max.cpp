@@ -16,6 +16,13 @@ void check_number_type(const InferArgs& a) {
   TANDEM_CHECK_TYPE(a.in().dtype != kBool, a.op.name, ": expected numbers, got ", a.in());
 }
 
+// True iff numbers within a window fit in 8 bits.
+bool fits_byte(IntArrayRef kernel) {
+  int64_t volume = 1;
+  for (const int64_t k : kernel) volume = std::min<int64_t>(volume * k, 1 << 20);
+  return volume <= 256;
+}
+
 void set_outputs(const InferArgs& a, const Dims& sizes, DType index) {
   a.out(0) = {sizes, a.in().dtype, a.in().device};
   a.out(1) = {sizes, index, a.in().device};
@@ -56,6 +63,8 @@ void check_indices(const InferArgs& a, const PoolIndexAttrs& p) {
     TANDEM_CHECK_SHAPE(e >= 0, a.op.name, ": what was pooled cannot have the extents ", p.input);
   if (a.in(1).dtype == kByte || !p.kernel.empty())
     detail::check_windows(a.op.name, n, p.kernel, p.stride, p.padding, p.dilation);
+  TANDEM_CHECK(a.in(1).dtype == kLong || fits_byte(p.kernel), a.op.name, ": a window of ", p.kernel,
+               " has too many elements for indices of 8 bits");
 }
 
 PoolIndexAttrs plane_attrs(const char* op, const TensorType& x, size_t n, int64_t inner) {
@@ -133,9 +142,7 @@ TANDEM_OP(kMaxPool) = {
           const PooledDims dims(a.op.name, a.in(), p.kernel.size(), p.channels_inner);
           detail::check_windows(a.op.name, p.kernel.size(), p.kernel, p.stride, p.padding,
                                 p.dilation);
-          int64_t volume = 1;
-          for (const int64_t k : p.kernel) volume = std::min<int64_t>(volume * k, 1 << 20);
-          TANDEM_CHECK(p.plane_index || volume <= 256, a.op.name, ": a window of ", p.kernel,
+          TANDEM_CHECK(p.plane_index || fits_byte(p.kernel), a.op.name, ": a window of ", p.kernel,
                        " has too many elements for indices of 8 bits");
           const Dims extents =
               detail::pooled_extents(a.op.name, dims.extents(a.in().sizes), p.kernel, p.stride,
@@ -250,9 +257,7 @@ std::array<Tensor, 2> pooled(const char* op, const Tensor& x, size_t n, IntArray
   TANDEM_CHECK_TYPE(x.dtype() != kBool, op, ": expected numbers, got ", x.type_of());
   detail::pooled_extents(op, x.sizes().slice(static_cast<size_t>(x.dim()) - n), p.kernel, p.stride,
                          p.padding, p.dilation, ceil_mode);
-  int64_t volume = 1;
-  for (const int64_t k : p.kernel) volume = std::min<int64_t>(volume * k, 1 << 20);
-  p.plane_index = plane_index || volume > 256;
+  p.plane_index = plane_index || !fits_byte(p.kernel);
   return apply_n<2>(kMaxPool, {x}, p);
 }
 

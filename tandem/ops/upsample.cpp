@@ -1,5 +1,6 @@
 #include "tandem/ops/upsample.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/core/apply.h"
@@ -42,10 +43,11 @@ detail::PooledDims check(const InferArgs& a, const UpsampleAttrs& p, bool backwa
   const Dims input = backward ? p.input : dims.extents(a.in().sizes);
   bool fits = input.size() == p.output.size();
   for (size_t d = 0; fits && d < input.size(); ++d)
-    fits = input[d] > 0 && p.output[d] > 0 && input[d] < (int64_t{1} << 31);
-  TANDEM_CHECK_SHAPE(fits, a.op.name,
-                     ": Input and output sizes should be greater than 0, but got input ", input,
-                     " and output ", p.output);
+    fits = input[d] > 0 && p.output[d] > 0 && std::max(input[d], p.output[d]) < (int64_t{1} << 31);
+  TANDEM_CHECK_SHAPE(
+      fits, a.op.name,
+      ": Input and output sizes should be greater than 0 and below 2^31, but got input ", input,
+      " and output ", p.output);
   return dims;
 }
 
