@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tandem/autograd/autograd.h"
+#include "tandem/base/memory.h"
 #include "tandem/compile/differentiate.h"
 #include "tandem/compile/program.h"
 #include "tandem/compile/recording.h"
@@ -313,6 +314,7 @@ struct CompiledFunction::Impl {
   }
 
   Variant* add(const Args& args, const structure::Key& key, const Body& body);
+  void release_others();
 };
 
 namespace {
@@ -399,11 +401,25 @@ bool follows_a_builder(const Args& args) {
 
 }  // namespace
 
+/// A first step, which finds no gradients yet, is seldom run again, and its plan's memory is as
+/// large as that of all later ones: a function that gets another graph gives back what its others
+/// keep.
+void CompiledFunction::Impl::release_others() {
+  constexpr int64_t kMuch = 16 << 20;
+  int64_t bytes = 0;
+  for (const auto& v : all) {
+    if (v->program) bytes += v->program->release_idle();
+    if (v->backward) bytes += v->backward->release_idle();
+  }
+  if (bytes > kMuch) memory::trim();
+}
+
 Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key,
                                      const Body& body) {
   const std::lock_guard lock(recording);
   if (Variant* v = find(args, key)) return v;  // another thread was faster
   if (all.size() - forgotten >= options.max_graphs) return nullptr;
+  release_others();
   auto v = std::make_shared<Variant>();
   // Told by what the graph that is most alike has otherwise.
   Variant::Mismatch why{-1, "the first call"};

@@ -40,6 +40,8 @@ void Program::run(void* const* inputs, void* const* results) const {
   impl_->raw().run(inputs, results);
 }
 
+int64_t Program::release_idle() const { return impl_->executor.release_idle(); }
+
 void Program::explain(std::ostream& out) const {
   out << impl_->report << runtime::explain(impl_->executor);
 }

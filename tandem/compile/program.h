@@ -22,6 +22,8 @@ class Program {
   /// The same without tensors, for kernels: where each input lies and where each result goes, all
   /// in row-major order. The graph must not write to its inputs.
   void run(void* const* inputs, void* const* results) const;
+  /// Gives back the memory that is kept for the next run; says how many bytes it was.
+  int64_t release_idle() const;
   /// What was done to the graph and what a run costs.
   void explain(std::ostream& out) const;
 

@@ -122,8 +122,16 @@ class Builder {
     return Desc(d, dnnl::memory::data_type::f32, strides);
   }
   static Desc tagged(const DDims& d, Tag tag) { return Desc(d, dnnl::memory::data_type::f32, tag); }
-  // The loops for kernels of one element need no other layout than ours to be fast.
-  bool one_element() const { return f_.kernel_numel() == 1; }
+  // Kernels of one element are matrix products, which need no other layout than ours; but those for
+  // y and x want many columns, and one after the other.
+  bool one_element() const {
+    constexpr int64_t kManyColumns = 400;
+    if (f_.kernel_numel() != 1) return false;
+    if (static_cast<ConvPart>(key_.part) == ConvPart::w) return true;
+    for (int64_t d = 0; d < f_.spatial; ++d)
+      if (f_.stride[d] != 1) return false;
+    return f_.out_numel() >= kManyColumns;
+  }
   Desc wished(const DDims& d) const { return one_element() ? plain(d) : tagged(d, Tag::any); }
 
   Desc x_given() const {

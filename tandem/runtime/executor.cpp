@@ -191,6 +191,19 @@ Executor::~Executor() {
   for (Instance* i : more_spares_) delete i;
 }
 
+int64_t Executor::release_idle() const {
+  int64_t bytes = 0;
+  const auto release = [&](Instance* i) {
+    if (i) bytes += plan_.arena_bytes;
+    delete i;
+  };
+  release(spare_.exchange(nullptr, std::memory_order_acquire));
+  const std::lock_guard lock(mutex_);
+  for (Instance* i : more_spares_) release(i);
+  more_spares_.clear();
+  return bytes;
+}
+
 bool Executor::is_ready(int32_t loop) const {
   return loops_[loop].kernel->function.load(std::memory_order_acquire) != nullptr;
 }

@@ -34,6 +34,9 @@ class Executor {
   void run(void* const* inputs, void* const* results) const;
 
   const Plan& plan() const { return plan_; }
+  /// Gives back the memory that is kept for the next call; the next call takes its time to get it
+  /// again. Says how many bytes it was.
+  int64_t release_idle() const;
   /// True iff a fused step, by the number of its loop, runs as machine code by now.
   bool is_ready(int32_t loop) const;
 
