@@ -6,6 +6,7 @@
 
 #include <tandem/base/env.h>
 #include <tandem/tandem.h>
+#include <tandem/train/progress.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,9 +19,9 @@
 
 #include "examples/common/drawn_digits.h"
 #include "examples/common/idx.h"
-#include "examples/common/progress.h"
 
 using namespace tandem;
+using namespace tandem::train;
 
 namespace {
 

@@ -37,3 +37,4 @@
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
 #include "tandem/serialize/archive.h"
+#include "tandem/train/train.h"

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 
+namespace tandem::train {
+
 using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -67,3 +69,5 @@ class ProgressBar {
   bool terminal_, drawn_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_ - std::chrono::seconds(1);
 };
+
+}  // namespace tandem::train
