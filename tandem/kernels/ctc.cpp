@@ -57,10 +57,11 @@ struct Samples {
                    "ctc_loss: Expected input_lengths to have value at most ", steps,
                    " and at least 0, but got value ", s.steps, " (while checking sample ", i, ")");
       const int64_t room = padded ? targets.sizes[1] : targets.numel - used;
-      TANDEM_CHECK(s.n_labels >= 0 && s.n_labels <= room,
-                   "ctc_loss: Expected target_lengths to have value at most ", room,
-                   " and at least 0, but got value ", s.n_labels, " (while checking sample ", i,
-                   "; the targets are of shape ", targets.shape(), ")");
+      TANDEM_CHECK(
+          s.n_labels >= 0 && s.n_labels <= room, "ctc_loss: Expected tensor to have size at least ",
+          padded ? s.n_labels : used + s.n_labels, " at dimension ", padded ? 1 : 0,
+          ", but got targets of shape ", targets.shape(), ": target_lengths is ", s.n_labels,
+          " for sample ", i, ", and must be at most ", room, " and at least 0");
       s.labels = labels.data() + (padded ? i * targets.sizes[1] : used);
       used += s.n_labels;
       for (int64_t k = 0; k < s.n_labels; ++k)
