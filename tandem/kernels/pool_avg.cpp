@@ -43,6 +43,8 @@ template <class C>
 void average_by_taps(const C* x, const PoolShape& s, const PoolDivisor& divisor, C* out) {
   const PhasedRows<C> rows(s, C(0));
   const Spans spans[3] = {regular_spans(s, 0), regular_spans(s, 1), regular_spans(s, 2)};
+  const PoolOps<C>& ops = pool_ops<C>();
+  const bool pairs = PhasedRows<C>::pairs(s);
   const Divisors<C> divisors(divisor, spans);
   parallel_for(0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * volume(s.kernel) / 4),
                [&](int64_t begin, int64_t end) {
@@ -57,13 +59,18 @@ void average_by_taps(const C* x, const PoolShape& s, const PoolDivisor& divisor,
                    int64_t n = 0;
                    for (int64_t z = 0; z < dz.count; ++z)
                      for (int64_t y = 0; y < dy.count; ++y) {
+                       if (pairs) {
+                         const int64_t row = (at.plane * s.in[0] + dz.first + z) * s.in[1];
+                         taps[static_cast<size_t>(n++)] = x + (row + dy.first + y) * s.in[2];
+                         continue;
+                       }
                        const C* row = cache.row(x, at.plane, dz.first + z, dy.first + y);
                        for (int64_t k = 0; k < s.kernel[2]; ++k)
                          taps[static_cast<size_t>(n++)] = row + rows.tap(k);
                      }
                    divisors.row(at.z, at.y, by, known);
-                   pool_ops<C>().average_taps(taps.data(), n, s.out[2], by.data(),
-                                              out + r * s.out[2]);
+                   (pairs ? ops.average_pairs : ops.average_taps)(taps.data(), n, s.out[2],
+                                                                  by.data(), out + r * s.out[2]);
                  }
                });
 }

@@ -57,6 +57,7 @@ void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
   const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1);
   const IndexWriter writer(s, index, index_memory);
   const PoolOps<C>& ops = pool_ops<C>();
+  const bool pairs = PhasedRows<C>::pairs(s);
   std::vector<C> leftmost;  // the number of each window's first column that lies inside
   for (const Span& dx : regular_spans(s, 2)) leftmost.push_back(static_cast<C>(dx.number));
   const auto some_rows = [&](int64_t begin, int64_t end) {
@@ -70,8 +71,12 @@ void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
       size_t n = 0;
       for (int64_t z = 0; z < dz.count; ++z)
         for (int64_t y = 0; y < dy.count; ++y) {
-          const C* row =
-              cache.row(x, at.plane, dz.first + z * s.dilation[0], dy.first + y * s.dilation[1]);
+          const int64_t iz = dz.first + z * s.dilation[0], iy = dy.first + y * s.dilation[1];
+          if (pairs) {
+            taps[n++] = x + ((at.plane * s.in[0] + iz) * s.in[1] + iy) * s.in[2];
+            continue;
+          }
+          const C* row = cache.row(x, at.plane, iz, iy);
           for (int64_t k = 0; k < s.kernel[2]; ++k) taps[n++] = row + rows.tap(k);
         }
       // Most windows have the same part inside as those above them.
@@ -87,8 +92,8 @@ void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
       last_y = &dy;
       const C first = static_cast<C>((dz.number * s.kernel[1] + dy.number) * s.kernel[2]);
       for (size_t i = 0; i < number.size(); ++i) number[i] = leftmost[i] + first;
-      ops.max_taps(taps.data(), numbers.data(), static_cast<int64_t>(n), s.out[2],
-                   values + r * s.out[2], number.data());
+      (pairs ? ops.max_pairs : ops.max_taps)(taps.data(), numbers.data(), static_cast<int64_t>(n),
+                                             s.out[2], values + r * s.out[2], number.data());
       writer.write(r, at, number.data());
     }
   };
@@ -215,48 +220,6 @@ void max_by_windows(const C* x, const PoolShape& s, const Spans (&spans)[3],
       });
 }
 
-// Windows of channels that lie side by side, with numbers that count within the window: all
-// channels of a window at once.
-template <class C>
-void max_by_channels(const C* x, const PoolShape& s, const Spans (&spans)[3], C* values,
-                     uint8_t* index) {
-  const auto& ops = pool_ops<C>();
-  const int64_t inner = s.inner, plane_size = volume(s.in) * inner;
-  parallel_for(
-      0, s.planes * s.out[0] * s.out[1], pool_grain(s.out[2] * inner * volume(s.kernel) / 4),
-      [&](int64_t begin, int64_t end) {
-        std::vector<const C*> taps(static_cast<size_t>(volume(s.kernel)));
-        std::vector<C> numbers(taps.size()), number(static_cast<size_t>(inner));
-        OutputRow at(s, begin);
-        for (int64_t r = begin; r < end; ++r, at.next(s)) {
-          const Span &dz = spans[0][static_cast<size_t>(at.z)],
-                     &dy = spans[1][static_cast<size_t>(at.y)];
-          for (int64_t o = 0; o < s.out[2]; ++o) {
-            const Span& dx = spans[2][static_cast<size_t>(o)];
-            size_t n = 0;
-            for (int64_t z = 0; z < dz.count; ++z)
-              for (int64_t y = 0; y < dy.count; ++y) {
-                const int64_t row =
-                    (dz.first + z * s.dilation[0]) * s.in[1] + dy.first + y * s.dilation[1];
-                const C* from = x + at.plane * plane_size + (row * s.in[2] + dx.first) * inner;
-                const int64_t first =
-                    ((dz.number + z) * s.kernel[1] + dy.number + y) * s.kernel[2] + dx.number;
-                for (int64_t k = 0; k < dx.count; ++k, ++n) {
-                  taps[n] = from + k * s.dilation[2] * inner;
-                  numbers[n] = static_cast<C>(first + k);
-                }
-              }
-            std::fill(number.begin(), number.end(), n > 0 ? numbers[0] : C(0));
-            const int64_t to = (r * s.out[2] + o) * inner;
-            ops.max_taps(taps.data(), numbers.data(), static_cast<int64_t>(n), inner, values + to,
-                         number.data());
-            for (int64_t c = 0; c < inner; ++c)
-              index[to + c] = static_cast<uint8_t>(number[static_cast<size_t>(c)]);
-          }
-        }
-      });
-}
-
 // Runs fn(x, values, index memory) on packed memory of the compute type.
 template <class F>
 void on_packed(const Array& x, const Array& values, const Array& index, const F& fn) {
@@ -281,9 +244,6 @@ void max_pool(const Array& x, const PoolShape& s, const Array& values, const Arr
         return max_by_channels<C>(in, s, out, index, at);
     }
     const Spans spans[3] = {regular_spans(s, 0), regular_spans(s, 1), regular_spans(s, 2)};
-    if constexpr (std::is_floating_point_v<C>)
-      if (s.inner > 1 && index.dtype == kByte)
-        return max_by_channels<C>(in, s, spans, out, at.template as<uint8_t>());
     max_by_windows<C>(in, s, spans, nullptr, out, index, at);
   });
 }

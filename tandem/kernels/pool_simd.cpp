@@ -57,6 +57,60 @@ void average_taps(const C* const* taps, int64_t n_taps, int64_t n, const C* divi
 }
 
 template <class C>
+void max_pairs(const C* const* rows, const C* numbers, int64_t n_rows, int64_t n, C* best,
+               C* number) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kN = Vec<C>::kLanes;
+  for (; i + kN <= n; i += kN) {
+    Vec<C> b = Vec<C>::of(-std::numeric_limits<C>::infinity()), at = load(number + i);
+    for (int64_t r = 0; r < n_rows; ++r) {
+      hn::Vec<Tag<C> > left, right;
+      hn::LoadInterleaved2(Tag<C>(), rows[r] + 2 * i, left, right);
+      take_greater(Vec<C>(left), Vec<C>::of(numbers[2 * r]), b, at);
+      take_greater(Vec<C>(right), Vec<C>::of(numbers[2 * r + 1]), b, at);
+    }
+    store(b, best + i);
+    store(at, number + i);
+  }
+#endif
+  for (; i < n; ++i) {
+    C b = -std::numeric_limits<C>::infinity(), at = number[i];
+    for (int64_t t = 0; t < 2 * n_rows; ++t) {
+      const C v = rows[t / 2][2 * i + t % 2];
+      if (v > b || v != v) {
+        b = v;
+        at = numbers[t];
+      }
+    }
+    best[i] = b;
+    number[i] = at;
+  }
+}
+
+template <class C>
+void average_pairs(const C* const* rows, int64_t n_rows, int64_t n, const C* divisor, C* out) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kN = Vec<C>::kLanes;
+  for (; i + kN <= n; i += kN) {
+    Vec<C> sum = Vec<C>::of(0);
+    for (int64_t r = 0; r < n_rows; ++r) {
+      hn::Vec<Tag<C> > left, right;
+      hn::LoadInterleaved2(Tag<C>(), rows[r] + 2 * i, left, right);
+      sum = sum + Vec<C>(left) + Vec<C>(right);
+    }
+    store(sum / load(divisor + i), out + i);
+  }
+#endif
+  for (; i < n; ++i) {
+    C sum = 0;
+    for (int64_t r = 0; r < n_rows; ++r) sum = sum + rows[r][2 * i] + rows[r][2 * i + 1];
+    out[i] = sum / divisor[i];
+  }
+}
+
+template <class C>
 void spread_taps(C* const* taps, int64_t n_taps, int64_t n, const C* g, const C* divisor) {
   constexpr int64_t kN = Vec<C>::kLanes;
   int64_t i = 0;
@@ -226,9 +280,9 @@ void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
 
 template <class C>
 const PoolOps<C>* pool_table() {
-  static constexpr PoolOps<C> kTable = {max_taps<C>, average_taps<C>,   spread_taps<C>,
-                                        pick<C>,     max_run<C>,        max_rows<C>,
-                                        add_run<C>,  average_planes<C>, spread_run<C>};
+  static constexpr PoolOps<C> kTable = {
+      max_taps<C>, average_taps<C>, max_pairs<C>, average_pairs<C>,  spread_taps<C>, pick<C>,
+      max_run<C>,  max_rows<C>,     add_run<C>,   average_planes<C>, spread_run<C>};
   return &kTable;
 }
 const PoolOps<float>* pool_table_f32() { return pool_table<float>(); }

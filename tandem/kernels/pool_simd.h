@@ -14,6 +14,11 @@ struct PoolOps {
                    C* number);
   /// out[i] = (taps[0][i] + taps[1][i] + ...) / divisor[i].
   void (*average_taps)(const C* const* taps, int64_t n_taps, int64_t n, const C* divisor, C* out);
+  /// Both for windows two columns wide that lie side by side, straight from the rows: the taps are
+  /// rows[0][2 i], rows[0][2 i + 1], rows[1][2 i], ...
+  void (*max_pairs)(const C* const* rows, const C* numbers, int64_t n_rows, int64_t n, C* best,
+                    C* number);
+  void (*average_pairs)(const C* const* rows, int64_t n_rows, int64_t n, const C* divisor, C* out);
   /// taps[t][i] += g[i] / divisor[i], for taps in their order within i in its order.
   void (*spread_taps)(C* const* taps, int64_t n_taps, int64_t n, const C* g, const C* divisor);
   /// out[i] = x[i * stride].

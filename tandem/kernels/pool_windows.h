@@ -103,6 +103,12 @@ class PhasedRows {
     return s.out[2] >= 4 && seen <= 4 * s.in[2] + 64 && numbers_fit(s);
   }
 
+  /// True iff windows are two columns wide and lie side by side: rows need not be phased for them.
+  static bool pairs(const PoolShape& s) {
+    return s.kernel[2] == 2 && s.stride[2] == 2 && s.dilation[2] == 1 && s.padding[2] == 0 &&
+           2 * s.out[2] <= s.in[2];
+  }
+
   bool direct() const { return direct_; }
   int64_t length() const { return length_; }
   /// Where tap k of the first window lies in a phased row.
