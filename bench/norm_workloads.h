@@ -7,20 +7,20 @@
 /// A module applied to x, and the gradients by x and its parameters.
 template <class M>
 struct LayerStep {
-  torch::Tensor operator()() {
+  std::vector<torch::Tensor> operator()() {
     torch::Tensor y = module->forward(x);
     std::vector<torch::Tensor> inputs = module->parameters();
     if (x.requires_grad()) inputs.push_back(x);
-    return torch::autograd::grad({y}, inputs, {g})[0];
+    return torch::autograd::grad({y}, inputs, {g});
   }
   M module;
   torch::Tensor x, g;
 };
 /// A batch norm with the activation behind it.
 struct NormReluStep {
-  torch::Tensor operator()() {
+  std::vector<torch::Tensor> operator()() {
     torch::Tensor y = torch::relu(norm->forward(x));
-    return torch::autograd::grad({y}, {x, norm->weight, norm->bias}, {g})[0];
+    return torch::autograd::grad({y}, {x, norm->weight, norm->bias}, {g});
   }
   torch::nn::BatchNorm2d norm;
   torch::Tensor x, g;

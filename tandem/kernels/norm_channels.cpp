@@ -82,9 +82,16 @@ class BlockParams {
   void go_to(int64_t block) {
     if (block == block_) return;
     block_ = block;
-    for (int k = 0; k < K; ++k)
-      for (int64_t j = 0; j < width_; ++j)
-        memory_[k * width_ + j] = channels_[k][block * lanes_ + j % lanes_];
+    for (int k = 0; k < K; ++k) {
+      const C* from = channels_[k] + block * lanes_;
+      C* to = &memory_[k * width_];
+      if (lanes_ == 1) {
+        std::fill_n(to, width_, *from);
+        continue;
+      }
+      for (int64_t first = 0; first < width_; first += lanes_)
+        std::copy_n(from, lanes_, to + first);
+    }
   }
   const C* at[K];
 
@@ -118,7 +125,16 @@ void two_sums(const Channels& c, const C* const (&channels)[K], double* total, c
         std::fill_n(a, 2 * width, C(0));
         int64_t taken = 0;
         const auto flush = [&] {
-          for (int64_t first = 0; first < width; first += c.lanes)
+          if (c.lanes == 1) {
+            double sum = 0, other = 0;
+            for (int64_t j = 0; j < width; ++j) {
+              sum += static_cast<double>(a[j]);
+              other += static_cast<double>(b[j]);
+            }
+            to[0] += sum;
+            to[1] += other;
+          }
+          for (int64_t first = 0; c.lanes > 1 && first < width; first += c.lanes)
             for (int64_t l = 0; l < c.lanes; ++l) {
               to[2 * l] += static_cast<double>(a[first + l]);
               to[2 * l + 1] += static_cast<double>(b[first + l]);
@@ -169,12 +185,18 @@ void for_all_runs(const Channels& c, const C* const (&channels)[K], const F& fn)
 // digits where the mean is large.
 template <class C>
 void find_shifts(const Array& x, const Channels& c, C* shift) {
-  const int64_t m = std::min<int64_t>(16, c.span);
-  parallel_for(0, c.count(), 1024, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kMost = 8;
+  const int64_t m = std::min(kMost, c.span), row = c.span * c.lanes;
+  parallel_for(0, c.count(), 4096, [&](int64_t begin, int64_t end) {
+    C v[kMost];
     for (int64_t j = begin; j < end; ++j) {
-      const int64_t first = j / c.lanes * c.span * c.lanes + j % c.lanes;
-      C v[16], sum = 0;
-      load(x.dtype, at(x, first), c.lanes, m, v);
+      const int64_t first = c.lanes == 1 ? j * row : j / c.lanes * row + j % c.lanes;
+      if (x.dtype == dtype_v<C>) {
+        for (int64_t i = 0; i < m; ++i) v[i] = x.ptr<const C>()[first + i * c.lanes];
+      } else {
+        load(x.dtype, at(x, first), c.lanes, m, v);
+      }
+      C sum = 0;
       for (int64_t i = 0; i < m; ++i) sum += v[i];
       shift[j] = sum / static_cast<C>(m);
     }
