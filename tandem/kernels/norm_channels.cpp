@@ -86,7 +86,7 @@ class BlockParams {
       const C* from = channels_[k] + block * lanes_;
       C* to = &memory_[k * width_];
       if (lanes_ == 1) {
-        std::fill_n(to, width_, *from);
+        for (int64_t j = 0; j < kNormStrands<C>; ++j) to[j] = *from;
         continue;
       }
       for (int64_t first = 0; first < width_; first += lanes_)
@@ -127,7 +127,7 @@ void two_sums(const Channels& c, const C* const (&channels)[K], double* total, c
         const auto flush = [&] {
           if (c.lanes == 1) {
             double sum = 0, other = 0;
-            for (int64_t j = 0; j < width; ++j) {
+            for (int64_t j = 0; j < kNormStrands<C>; ++j) {
               sum += static_cast<double>(a[j]);
               other += static_cast<double>(b[j]);
             }

@@ -130,15 +130,22 @@ void fill_floats(RandomFn fn, const Array& out, uint64_t seed, uint64_t counter,
 // Masks of dropout: word < p 2^32, without a detour through wider numbers.
 void fill_truths(const Array& out, uint64_t seed, uint64_t counter, double p) {
   const auto limit = static_cast<uint64_t>(std::ceil(p * 0x1p32));
-  const bool all = limit > UINT32_MAX;
+  if (limit > UINT32_MAX) {
+    std::fill_n(out.ptr<uint8_t>(), out.numel, uint8_t{1});
+    return;
+  }
   const auto below = static_cast<uint32_t>(limit);
+  // Memory of bytes may be any memory to the compiler unless it is told otherwise.
+  const auto compare = [below](const uint32_t* __restrict words, uint8_t* __restrict to,
+                               int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] = words[i] < below;
+  };
   parallel_for(0, ceil_div(out.numel, kChunk), 16, [&](int64_t begin, int64_t end) {
     alignas(64) uint32_t words[kChunk];
     for (int64_t c = begin; c < end; ++c) {
       const int64_t first = c * kChunk, n = std::min(kChunk, out.numel - first);
-      uint8_t* to = out.ptr<uint8_t>() + first;
       philox_words(seed, counter + static_cast<uint64_t>(first / 4), ceil_div(n, 4), words);
-      for (int64_t i = 0; i < n; ++i) to[i] = all | (words[i] < below);
+      compare(words, out.ptr<uint8_t>() + first, n);
     }
   });
 }

@@ -4,6 +4,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/core/generator.h"
+#include "tandem/kernels/dropout.h"
 #include "tandem/ops/map_op.h"
 #include "tandem/ops/ops.h"
 
@@ -23,7 +24,11 @@ TANDEM_OP(kMaskedScale) = {
                             "masked_scale: expected a floating point tensor, got ", a.in(1));
           infer_map(a);
         },
-    .kernel = map_kernel,
+    .kernel =
+        [](const KernelArgs& a) {
+          if (!kernels::masked_scale(a.in(1), a.in(2), a.attrs<MapAttrs>().a, a.out()))
+            map_kernel(a);
+        },
     .saves = Saves::each(0, Saves::in(2), 0),
     .vjp = [](const VjpArgs& a) -> Grads {
       return {Tensor(),
