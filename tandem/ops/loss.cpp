@@ -1,11 +1,11 @@
-// Losses of numbers. All but binary cross entropy are made of other ops: the fuser makes one kernel
-// of each.
+// Losses of numbers. Most are made of other ops: the fuser makes one kernel of each.
 #include "tandem/ops/loss.h"
 
 #include <cmath>
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/binary_cross_entropy.h"
+#include "tandem/kernels/smooth_l1.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/loss_detail.h"
 #include "tandem/ops/ops.h"
@@ -36,6 +36,8 @@ Tensor reduced_loss(const char* op, const Tensor& losses, int64_t reduction) {
 using detail::given;
 using detail::reduced_loss;
 
+extern const OpDef kSmoothL1Backward;
+
 namespace {
 
 void check_pair(const char* op, const Tensor& x, const Tensor& target) {
@@ -65,6 +67,23 @@ void infer_bce(const InferArgs& a) {
   a.out().dtype = a.in().dtype;
 }
 
+struct SmoothL1Attrs {
+  double bound = 1, scale = 1;
+  TANDEM_FIELDS(bound, scale)
+};
+
+void infer_smooth_l1(const InferArgs& a) {
+  const TensorType& x = a.in(a.n_inputs - 1);
+  TANDEM_CHECK_TYPE(is_floating(x.dtype) && a.in(0).dtype == x.dtype, a.op.name,
+                    ": expected floating point values, got ", a.in(0));
+  TANDEM_CHECK_SHAPE(a.in(0).sizes == x.sizes, a.op.name, ": ", a.in(0), " for ", x);
+  a.out().sizes = x.sizes;
+  a.out().dtype = x.dtype;
+}
+
+// 16-bit values as what the kernels compute with.
+Tensor wide(const Tensor& x) { return x.dtype() == kDouble ? x : x.to(kFloat); }
+
 }  // namespace
 
 // The logarithms are bounded so that a probability of 0 or 1 leaves a number; so is the divisor of
@@ -86,6 +105,58 @@ TANDEM_OP(kBinaryCrossEntropy) = {
     .inputs = 2,
 };
 
+// Of differences. Eager it is one pass where the composite is six.
+TANDEM_OP(kSmoothL1) = {
+    .name = "smooth_l1",
+    .infer = infer_smooth_l1,
+    .kernel =
+        [](const KernelArgs& a) {
+          const auto& o = a.attrs<SmoothL1Attrs>();
+          kernels::smooth_l1(a.in(), o.bound, o.scale, a.out());
+        },
+    .saves = Saves::each(Saves::in(0)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {apply(kSmoothL1Backward, {a.grad(), a.input()}, a.attr_ref())};
+    },
+    .attrs = attrs_of<SmoothL1Attrs>,
+    .batch = batch_leading,
+    .decompose =
+        [](const DecomposeArgs& a) {
+          const auto& o = a.attrs<SmoothL1Attrs>();
+          const Tensor z = wide(a.in()).abs(), c = z.clamp_max(o.bound);
+          a.outputs[0] = (c * (z - c * 0.5) * o.scale).to(a.in().dtype());
+        },
+    .inputs = 1,
+};
+
+TANDEM_OP(kSmoothL1Backward) = {
+    .name = "smooth_l1_backward",
+    .infer = infer_smooth_l1,
+    .kernel =
+        [](const KernelArgs& a) {
+          const auto& o = a.attrs<SmoothL1Attrs>();
+          kernels::smooth_l1_backward(a.in(0), a.in(1), o.bound, o.scale, a.out());
+        },
+    .saves = Saves::each(Saves::in(1), Saves::in(0) | Saves::in(1)),
+    .vjp = [](const VjpArgs& a) -> Grads {
+      const auto& o = a.attrs<SmoothL1Attrs>();
+      Grads grads(2);
+      if (a.needs(0)) grads[0] = apply(kSmoothL1Backward, {a.grad(), a.input(1)}, o);
+      if (a.needs(1))
+        grads[1] = where(a.input(1).abs() <= o.bound, a.grad() * a.input(0) * o.scale, 0);
+      return grads;
+    },
+    .attrs = attrs_of<SmoothL1Attrs>,
+    .batch = batch_leading,
+    .decompose =
+        [](const DecomposeArgs& a) {
+          const auto& o = a.attrs<SmoothL1Attrs>();
+          const Tensor slope = wide(a.in(1)).clamp(-o.bound, o.bound) * o.scale;
+          a.outputs[0] = (wide(a.in(0)) * slope).to(a.in(0).dtype());
+        },
+    .inputs = 2,
+};
+
 Tensor mse_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
   return reduced_loss("mse_loss", distance("mse_loss", x, target).square(), reduction);
 }
@@ -97,16 +168,15 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, int64_t reduction, double beta) {
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta, got ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
-  const Tensor z = distance("smooth_l1_loss", x, target).abs();
-  return reduced_loss("smooth_l1_loss", where(z < beta, z.square() * (0.5 / beta), z - 0.5 * beta),
+  const Tensor d = distance("smooth_l1_loss", x, target);
+  return reduced_loss("smooth_l1_loss", apply(kSmoothL1, {d}, SmoothL1Attrs{beta, 1 / beta}),
                       reduction);
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, int64_t reduction, double delta) {
   TANDEM_CHECK(delta > 0, "huber_loss does not support non-positive values for delta, got ", delta);
-  const Tensor z = distance("huber_loss", x, target).abs();
-  return reduced_loss("huber_loss", where(z <= delta, z.square() * 0.5, (z - 0.5 * delta) * delta),
-                      reduction);
+  const Tensor d = distance("huber_loss", x, target);
+  return reduced_loss("huber_loss", apply(kSmoothL1, {d}, SmoothL1Attrs{delta, 1}), reduction);
 }
 
 Tensor kl_div(const Tensor& x, const Tensor& target, int64_t reduction, bool log_target) {

@@ -63,6 +63,7 @@ void add_of_numbers(std::vector<Row>& rows) {
         return d < 3 ? d * d / 6 : d - 1.5;
       },
       two);
+  rows.back().ops = {"smooth_l1", "smooth_l1_backward"};
   add(
       "huber_loss", [](const List& a, int64_t r) { return huber_loss(a[0], a[1], r, 3); },
       [](double x, double y) {
@@ -70,6 +71,7 @@ void add_of_numbers(std::vector<Row>& rows) {
         return d < 3 ? d * d / 2 : 3 * (d - 1.5);
       },
       two);
+  rows.back().ops = {"smooth_l1", "smooth_l1_backward"};
   add(
       "kl_div", [](const List& a, int64_t r) { return kl_div(a[0], a[1], r); },
       [](double x, double y) { return y * (std::log(y) - x); },
