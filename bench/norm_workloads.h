@@ -4,6 +4,9 @@
 // ResNet-50 with a batch of 4 and of a transformer of width 512 with 8 times 256 tokens.
 #include "bench/norm.h"
 
+// Both libraries' programs have classes of these names.
+namespace {
+
 /// A module applied to x, and the gradients by x and its parameters.
 template <class M>
 struct LayerStep {
@@ -70,3 +73,5 @@ void for_norm_workloads(const F& add) {
                                         torch::randn({8, 256, 512})});
   }
 }
+
+}  // namespace
