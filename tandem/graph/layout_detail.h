@@ -39,6 +39,7 @@ class Blocker {
   // Each is true if it has found a form for the node's results.
   bool convolution(const Node& n);
   bool follow(const Node& n);  // layout_follow.cpp
+  bool added_to_zero(const Node& n);
   bool pointwise(const Node& n);
   bool copy(const Node& n);
   bool reduction(const Node& n);

@@ -2,6 +2,7 @@
 #include "tandem/core/apply.h"
 #include "tandem/graph/layout_detail.h"
 #include "tandem/ops/copy_op.h"
+#include "tandem/ops/creation_op.h"
 #include "tandem/ops/map_op.h"
 #include "tandem/ops/norm_op.h"
 #include "tandem/ops/pool_op.h"
@@ -52,6 +53,24 @@ Edge Blocker::operand(const Edge& e, const Dims& shape) {
   if (s[1] == 1) return view(plain(e), {s[0], 1, s[2], s[3], 1});
   if (s[2] == 1 && s[3] == 1) return along_rows(plain(e), s[0], s[1], shape[3]);
   return add(kToBlocked, {view(plain(e), s)});
+}
+
+// A step that begins by zeroing the gradients adds each to zero. That changes nothing but -0.0,
+// which a gradient by the weight never holds: it is a sum that begins with 0.
+bool Blocker::added_to_zero(const Node& n) {
+  if (n.op->map != MapFn::add || n.n_inputs != 2 || n.attrs().as<MapAttrs>().a != 1) return false;
+  for (const int k : {0, 1}) {
+    const Edge &zero = n.inputs()[k], &sum = n.inputs()[1 - k];
+    if (zero.node->op != &kFull || sum.node->op != &kConvWeight) continue;
+    const Scalar& value = zero.node->attrs().as<FullAttrs>().value;
+    if (value.toDouble() != 0 || !same_type(type_of(sum), n.outputs()[0])) continue;
+    kernels::ConvForm form;
+    kernels::WeightOrder order;
+    if (!can_block(*sum.node, &form, &order)) continue;
+    set_plain(n, plain(sum));
+    return true;
+  }
+  return false;
 }
 
 bool Blocker::pointwise(const Node& n) {
@@ -201,6 +220,7 @@ bool Blocker::pool(const Node& n) {
 }
 
 bool Blocker::follow(const Node& n) {
+  if (added_to_zero(n)) return true;
   bool any = false;
   for (uint32_t k = 0; k < n.n_inputs; ++k) any |= is_blocked(n.inputs()[k]);
   // The gradient of an average over whole images begins a chain of blocked ones.

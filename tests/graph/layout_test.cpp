@@ -112,6 +112,17 @@ TEST_F(Layout, GradientsStayBlocked) {
   EXPECT_EQ(ops["from_blocked_weight"], 1) << "the others come out as they are wanted";
 }
 
+TEST_F(Layout, GradientsAddedToZeroAreThemselves) {
+  auto ops = check(
+      [&](const Tensors& in) -> Tensors {
+        const Tensor y = conv2d(conv2d(in[0], w1, b1, 1, 1), w2, b2, 1, 1);
+        const Tensors by = autograd::grad({y.square().mean()}, {w1, w2});
+        return {zeros_like(by[0]) + by[0], by[1] + zeros_like(by[1])};
+      },
+      {x});
+  EXPECT_EQ(ops["add"], 0);
+}
+
 TEST_F(Layout, NumbersOfChannelsAndOtherShapesBroadcast) {
   const NoGradGuard no_grad;
   const Tensor channel = randn({24, 1, 1}), image = randn({1, 1, 24, 24}), one = randn({1});
