@@ -179,6 +179,47 @@ TEST(Loss, NothingAtAll) {
   EXPECT_TRUE(equal(y.grad(), zeros({2, 3})));
 }
 
+TEST(Loss, CompiledStepsRefuseWrongClassesAndChangeNothing) {
+  const Tensor w = wave({3, 4}, 1).clone().set_requires_grad(true);
+  auto step = compile([&](const Tensor& x, const Tensor& t) {
+    const Tensor loss = F::cross_entropy(x.mm(w), t);
+    const Tensor g = autograd::grad({loss}, {w})[0];
+    const NoGradGuard no_grad;
+    w.sub_(g * 0.1);
+    return loss.detach();
+  });
+  const Tensor x = wave({2, 3}, 2), good = tensor({3, 0}, kLong), bad = tensor({3, 4}, kLong);
+  step(x, good);
+  const Tensor before = w.detach().clone();
+  try {
+    step(x, bad);
+    FAIL();
+  } catch (const IndexError& e) {
+    EXPECT_NE(std::string(e.what()).find("Target 4"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("sample 1"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(equal(w, before));
+  step(x, good);
+  EXPECT_FALSE(equal(w, before));
+}
+
+TEST(Loss, CrossEntropyOfACompiledStepIsOneKernelEachWay) {
+  const Tensor x = wave({8, 5}, 1).to(kFloat).set_requires_grad(true);
+  const Tensor t = whole({0, 1, 2, 3, 4, 0, 1, 2}, {8});
+  auto step = compile([&] {
+    const Tensor loss = F::cross_entropy(x, t);
+    return std::vector<Tensor>{loss.detach(), autograd::grad({loss}, {x})[0]};
+  });
+  step();
+  int passes = 0;
+  for (const NodePtr& n : step.graph().nodes) {
+    const std::string name = n->op->name;
+    passes += name == "cross_entropy_loss" || name == "cross_entropy_loss_backward";
+    EXPECT_EQ(name.find("softmax"), std::string::npos) << step.graph();
+  }
+  EXPECT_EQ(passes, 2) << step.graph();
+}
+
 // -- CTC ----------------------------------------------------------------------------------------
 
 // The probability of a text as the sum over all paths that spell it.
