@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/base/deterministic.h"
 #include "tandem/core/recorder.h"
 #include "tandem/graph/dce.h"
 #include "tandem/graph/layout_detail.h"
@@ -164,6 +165,8 @@ Graph Blocker::run() {
 
 Graph layout(Graph g) {
   using namespace layouts;
+  // oneDNN may split a blocked convolution by the number of threads.
+  if (deterministic_algorithms()) return g;
   kernels::ConvForm form;
   kernels::WeightOrder order;
   const auto count = std::count_if(g.nodes.begin(), g.nodes.end(),

@@ -22,7 +22,8 @@ namespace tandem {
 /// Also where convolutions end: a norm with given statistics goes into weight and bias, and a sum
 /// with another tensor and a relu into the convolution.
 ///
-/// A graph with a single convolution is left as it is: there is nothing to be saved between two.
+/// A graph with a single convolution is left as it is: there is nothing to be saved between two. So
+/// is every graph that is made under use_deterministic_algorithms(true).
 Graph layout(Graph g);
 
 }  // namespace tandem

@@ -24,6 +24,13 @@ void check_numbers(const InferArgs& a, const char* what, const Dims& values, int
                  what, "=", values);
 }
 
+/// A tensor without elements may have any extent; beyond these, sums of extents would not fit.
+void check_extents(const InferArgs& a, IntArrayRef sizes) {
+  for (int64_t s : sizes)
+    TANDEM_CHECK_SHAPE(s <= INT_MAX, a.op.name, ": extents beyond ", INT_MAX,
+                       " are not supported, got shape ", sizes);
+}
+
 /// Checks what does not depend on the op: returns the number of spatial dimensions.
 int64_t check_conv(const InferArgs& a, const TensorType& first, const TensorType& second) {
   const auto& c = a.attrs<ConvAttrs>();
@@ -37,6 +44,9 @@ int64_t check_conv(const InferArgs& a, const TensorType& first, const TensorType
       ": expected both tensors to have the same dtype, but got: ", name_of(first.dtype),
       " != ", name_of(second.dtype), " (convert one with .to(dtype))");
   TANDEM_CHECK_TYPE(first.dtype != kBool, a.op.name, ": not implemented for 'Bool'");
+  check_extents(a, first.sizes);
+  check_extents(a, second.sizes);
+  check_extents(a, c.sizes);
   check_numbers(a, "stride", c.stride, spatial, 1);
   check_numbers(a, "padding", c.padding, spatial, 0);
   check_numbers(a, "padding_end", c.padding_end, spatial, INT_MIN);

@@ -60,7 +60,7 @@ void infer_im2col(const InferArgs& a) {
                      ", calculated shape of the array of sliding blocks as (", h, ", ", w,
                      "), but its components must be at least one.");
   a.out().dtype = x.dtype;
-  a.out().sizes = {x.sizes[0], x.sizes[1] * c.kernel[0] * c.kernel[1], h * w};
+  a.out().sizes = {x.sizes[0], numel_of({x.sizes[1], c.kernel[0], c.kernel[1]}), numel_of({h, w})};
 }
 
 void infer_col2im(const InferArgs& a) {
@@ -73,13 +73,13 @@ void infer_col2im(const InferArgs& a) {
       x.dim() == 3 && x.sizes[1] > 0 && x.sizes[2] > 0, a.op.name,
       ": expected an input of 2 or 3 dimensions with at least one element a sample, got shape ",
       x.sizes);
-  const int64_t places = c.kernel[0] * c.kernel[1];
+  const int64_t places = numel_of({c.kernel[0], c.kernel[1]});
   TANDEM_CHECK_SHAPE(
       x.sizes[1] % places == 0, a.op.name,
       ": expected the size of dimension 1 to be divisible by the product of kernel_size=", c.kernel,
       ", got input of shape ", x.sizes);
   const int64_t h = positions(c, 0, c.sizes[0]), w = positions(c, 1, c.sizes[1]);
-  TANDEM_CHECK_SHAPE(h * w == x.sizes[2], a.op.name, ": given output_size=", c.sizes,
+  TANDEM_CHECK_SHAPE(numel_of({h, w}) == x.sizes[2], a.op.name, ": given output_size=", c.sizes,
                      ", kernel_size=", c.kernel, ", dilation=", c.dilation, ", padding=", c.padding,
                      ", stride=", c.stride, ", expected the size of dimension 2 to be ", h, " * ",
                      w, " = ", h * w, ", got input of shape ", x.sizes);

@@ -1,4 +1,5 @@
 // The public functions around convolutions.
+#include <algorithm>
 #include <climits>
 
 #include "tandem/core/apply.h"
@@ -55,6 +56,9 @@ Tensor transposed_conv(const char* op, const Tensor& x, const Tensor& weight,
                  ": output padding must be smaller than either stride or dilation, but got "
                  "output_padding=",
                  output_padding, ", stride=", c.stride, ", dilation=", c.dilation);
+    TANDEM_CHECK_SHAPE(x.size(static_cast<int64_t>(d) + 2) <= INT_MAX && kernel <= INT_MAX, op,
+                       ": extents beyond ", INT_MAX, " are not supported, got shapes ", x.sizes(),
+                       " and ", weight.sizes());
     const int64_t n = (x.size(static_cast<int64_t>(d) + 2) - 1) * c.stride[d] - 2 * c.padding[d] +
                       c.dilation[d] * (kernel - 1) + extra + 1;
     TANDEM_CHECK_SHAPE(n > 0, op, ": the result would have extent ", n, " in spatial dimension ", d,
@@ -129,8 +133,13 @@ Tensor conv_nd(const char* op, int64_t spatial, const Tensor& x, const Tensor& w
     TANDEM_CHECK(
         c.stride[d] == 1, op,
         ": padding='same' is not supported for strided convolutions, got stride=", c.stride);
+    const int64_t kernel = weight.size(static_cast<int64_t>(d) + 2);
+    TANDEM_CHECK_SHAPE(
+        kernel > 0 && c.dilation[d] * (std::min<int64_t>(kernel, INT_MAX) - 1) <= INT_MAX, op,
+        ": no kernel of that size can be padded: weight of shape ", weight.sizes(),
+        ", dilation=", c.dilation);
     // What cannot be halved goes to the end.
-    const int64_t all = c.dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1);
+    const int64_t all = c.dilation[d] * (kernel - 1);
     c.padding[d] = all / 2;
     c.padding_end[d] = all - all / 2;
   }
