@@ -90,44 +90,54 @@ struct Rows {
   }
 
   int64_t elements_a_row() const { return inner.padded * block; }
-  // The first element of the plain array's row that row r of the padded one comes from; -1: none.
-  int64_t source_row(int64_t r) const {
-    const int64_t plane = r / rows_a_plane;
-    int64_t rest = r % rows_a_plane, stride = inner.plain * block, offset = 0;
-    for (size_t d = outer.size(); d-- > 0;) {
-      const int64_t source = outer[d].source(rest % outer[d].padded);
-      if (source < 0) return -1;
-      offset += source * stride;
-      stride *= outer[d].plain;
-      rest /= outer[d].padded;
+  int64_t plane_size() const { return plain_plane * block; }
+  // For each row of a padded plane the first element, within the plain plane, of the row that it
+  // comes from; -1: none.
+  std::vector<int64_t> sources() const {
+    std::vector<int64_t> result(static_cast<size_t>(rows_a_plane));
+    for (int64_t r = 0; r < rows_a_plane; ++r) {
+      int64_t rest = r, stride = inner.plain * block, offset = 0;
+      for (size_t d = outer.size(); d-- > 0 && offset >= 0;) {
+        const int64_t source = outer[d].source(rest % outer[d].padded);
+        offset = source < 0 ? -1 : offset + source * stride;
+        stride *= outer[d].plain;
+        rest /= outer[d].padded;
+      }
+      result[static_cast<size_t>(r)] = offset;
     }
-    return plane * plain_plane * block + offset;
+    return result;
   }
 };
 
 template <class T>
 void gather_rows(const Rows& rows, const T* x, T border, T* out) {
   const int64_t width = rows.elements_a_row();
+  const std::vector<int64_t> sources = rows.sources();
+  const auto some_rows = [&](int64_t begin, int64_t end) {
+    const T* plane = x + begin / rows.rows_a_plane * rows.plane_size();
+    int64_t in_plane = begin % rows.rows_a_plane;
+    for (int64_t r = begin; r < end; ++r) {
+      T* to = out + r * width;
+      const int64_t source = sources[static_cast<size_t>(in_plane)];
+      if (source < 0) {
+        std::fill_n(to, width, border);
+      } else {
+        for (const Run& run : rows.runs) {
+          T* start = to + run.at * rows.block;
+          const int64_t n = run.length * rows.block;
+          if (run.source < 0)
+            std::fill_n(start, n, border);
+          else
+            std::copy_n(plane + source + run.source * rows.block, n, start);
+        }
+      }
+      if (++in_plane < rows.rows_a_plane) continue;
+      in_plane = 0;
+      plane += rows.plane_size();
+    }
+  };
   parallel_for(0, rows.planes * rows.rows_a_plane,
-               std::max<int64_t>(1, kGrainElements / std::max<int64_t>(width, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) {
-                   T* to = out + r * width;
-                   const int64_t source = rows.source_row(r);
-                   if (source < 0) {
-                     std::fill_n(to, width, border);
-                     continue;
-                   }
-                   for (const Run& run : rows.runs) {
-                     T* start = to + run.at * rows.block;
-                     const int64_t n = run.length * rows.block;
-                     if (run.source < 0)
-                       std::fill_n(start, n, border);
-                     else
-                       std::copy_n(x + source + run.source * rows.block, n, start);
-                   }
-                 }
-               });
+               std::max<int64_t>(1, kGrainElements / std::max<int64_t>(width, 1)), some_rows);
 }
 
 void gather_bits(const Array& x, const Rows& rows, const Array& out, uint64_t border) {
@@ -168,22 +178,26 @@ void pad_transposed(const Array& g, IntArrayRef padding, PadMode mode, const Arr
   dispatch_compute(g.dtype, [&]<class C>(C) {
     const Packed from(g, dtype_v<C>);
     PackedOutput to(out, dtype_v<C>);
-    const int64_t width = rows.elements_a_row(), plane_size = rows.plain_plane * rows.block;
-    parallel_for(0, rows.planes,
-                 std::max<int64_t>(1, kGrainElements / std::max<int64_t>(plane_size, 1)),
-                 [&](int64_t begin, int64_t end) {
-                   std::fill(to.as<C>() + begin * plane_size, to.as<C>() + end * plane_size, C(0));
-                   for (int64_t r = begin * rows.rows_a_plane; r < end * rows.rows_a_plane; ++r) {
-                     const C* row = from.as<C>() + r * width;
-                     C* target = to.as<C>() + rows.source_row(r);
-                     for (const Run& run : rows.runs) {
-                       const C* source = row + run.at * rows.block;
-                       C* p = target + run.source * rows.block;
-                       for (int64_t i = 0; i < run.length * rows.block; ++i)
-                         p[i] = add(p[i], source[i]);
-                     }
-                   }
-                 });
+    const int64_t width = rows.elements_a_row(), size = rows.plane_size();
+    const std::vector<int64_t> sources = rows.sources();
+    const auto some_planes = [&](int64_t begin, int64_t end) {
+      std::fill(to.as<C>() + begin * size, to.as<C>() + end * size, C(0));
+      for (int64_t p = begin; p < end; ++p) {
+        const C* row = from.as<C>() + p * rows.rows_a_plane * width;
+        for (const int64_t first : sources) {
+          C* target = to.as<C>() + p * size + first;
+          for (const Run& run : rows.runs) {
+            const C* source = row + run.at * rows.block;
+            C* element = target + run.source * rows.block;
+            for (int64_t i = 0; i < run.length * rows.block; ++i)
+              element[i] = add(element[i], source[i]);
+          }
+          row += width;
+        }
+      }
+    };
+    parallel_for(0, rows.planes, std::max<int64_t>(1, kGrainElements / std::max<int64_t>(size, 1)),
+                 some_planes);
     to.commit();
   });
 }
