@@ -44,7 +44,7 @@ inline torch::Tensor activation_chain(torch::Tensor x, int ops) {
   return x;
 }
 
-static std::vector<PointwiseWorkload> make_pointwise_workloads() {
+[[maybe_unused]] static std::vector<PointwiseWorkload> make_pointwise_workloads() {
   std::vector<PointwiseWorkload> all;
   for (int64_t n : {1000, 10000, 100000, 1000000, 10000000}) {
     const torch::Tensor x = torch::ones({n}) * 0.5;

@@ -21,7 +21,7 @@
 #include "examples/common/idx.h"
 
 using namespace tandem;
-using namespace tandem::train;
+using namespace tandem::trainer;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "tandem/io/file.h"
 #include "tandem/train/model.h"
 
-namespace tandem::train::callbacks {
+namespace tandem::trainer::callbacks {
 
 Best::Best(std::string monitor, std::string mode, double min_delta)
     : monitor_(std::move(monitor)),
@@ -119,4 +119,4 @@ void TerminateOnNaN::on_epoch_end(Model& model, int64_t, const Logs& logs) {
   if (loss != logs.end() && !std::isfinite(loss->second)) model.stop_training = true;
 }
 
-}  // namespace tandem::train::callbacks
+}  // namespace tandem::trainer::callbacks

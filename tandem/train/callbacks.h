@@ -14,7 +14,7 @@ class Model;
 /// Figures by name: "loss", "accuracy", "val_loss", ...
 using Logs = std::map<std::string, double>;
 
-namespace train {
+namespace trainer {
 
 /// Something that is done at certain moments of fit(). Derive from it and override what is wanted.
 class Callback {
@@ -146,5 +146,5 @@ class TerminateOnNaN : public Callback {
 };
 
 }  // namespace callbacks
-}  // namespace train
+}  // namespace trainer
 }  // namespace tandem

@@ -15,8 +15,8 @@
 namespace tandem {
 namespace {
 
-using train::Metric;
-using train::Source;
+using trainer::Metric;
+using trainer::Source;
 
 const std::map<std::string, std::function<Tensor(const Tensor&)>>& activations() {
   using T = const Tensor&;
@@ -88,7 +88,7 @@ DenseImpl::DenseImpl(int64_t units, std::string activation)
     std::vector<std::string> names;
     for (const auto& [name, f] : activations()) names.push_back(name);
     TANDEM_CHECK(false, "Dense: there is no activation '", activation_, "'",
-                 train::did_you_mean(activation_, names));
+                 trainer::did_you_mean(activation_, names));
   }
   function_ = found->second;
 }
@@ -217,9 +217,9 @@ Logs Model::run_epoch(const Source& source, const FitOptions& options, bool trai
     return result;
   };
 
-  const auto start = train::Clock::now();
+  const auto start = trainer::Clock::now();
   const bool bar_wanted = train && options.verbose == 1;
-  train::ProgressBar bar(bar_wanted ? std::max<int64_t>(source.size(), 1) : 1);
+  trainer::ProgressBar bar(bar_wanted ? std::max<int64_t>(source.size(), 1) : 1);
   const auto reader = source.open({static_cast<size_t>(options.batch_size),
                                    train && options.shuffle, static_cast<size_t>(options.workers)});
   int64_t number = 0;
@@ -241,7 +241,7 @@ Logs Model::run_epoch(const Source& source, const FitOptions& options, bool trai
     if (bar_wanted)
       bar.update(seen, [&] {
         return str("epoch ", epoch + 1, "/", options.epochs, figures(logs()), "  ",
-                   train::with_commas(static_cast<double>(seen) / train::seconds_since(start)),
+                   trainer::with_commas(static_cast<double>(seen) / trainer::seconds_since(start)),
                    " examples/s");
       });
     if (train && (stop_training || g_interrupted)) break;
@@ -271,7 +271,7 @@ History Model::fit(const Source& source, const FitOptions& options) {
   for (const auto& c : options.callbacks) c->on_train_begin(*this);
   History h;
   for (int64_t epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
-    const auto start = train::Clock::now();
+    const auto start = trainer::Clock::now();
     for (const auto& c : options.callbacks) c->on_epoch_begin(*this, epoch);
     Logs logs = run_epoch(source, options, /*train=*/true, epoch);
     h.interrupted = g_interrupted != 0;
@@ -282,10 +282,10 @@ History Model::fit(const Source& source, const FitOptions& options) {
     h.epoch.push_back(epoch);
     for (const auto& [name, value] : logs) h.history[name].push_back(value);
     if (options.verbose > 0) {
-      const double seconds = train::seconds_since(start);
+      const double seconds = trainer::seconds_since(start);
       std::printf("epoch %lld/%lld  %.1f s%s  %s examples/s\n", static_cast<long long>(epoch + 1),
                   static_cast<long long>(options.epochs), seconds, figures(logs).c_str(),
-                  train::with_commas(static_cast<double>(source.size()) / seconds).c_str());
+                  trainer::with_commas(static_cast<double>(source.size()) / seconds).c_str());
       std::fflush(stdout);
     }
     for (const auto& c : options.callbacks) c->on_epoch_end(*this, epoch, logs);

@@ -29,9 +29,9 @@ struct History {
 };
 
 struct ModelOptions {
-  train::Loss loss = {};
-  train::OptimizerChoice optimizer = "adam";
-  std::vector<train::Metric> metrics = {};
+  trainer::Loss loss = {};
+  trainer::OptimizerChoice optimizer = "adam";
+  std::vector<trainer::Metric> metrics = {};
   /// Gradients are scaled down to this norm; 0: they are not.
   double clip_norm = 0;
   /// Run the steps as compiled programs.
@@ -42,8 +42,8 @@ struct FitOptions {
   int64_t epochs = 1;
   int64_t batch_size = 32;
   /// Other examples, on which the model is tried after each epoch.
-  train::Source validation = {};
-  std::vector<train::CallbackPtr> callbacks = {};
+  trainer::Source validation = {};
+  std::vector<trainer::CallbackPtr> callbacks = {};
   bool shuffle = true;
   /// Threads that make batches of a data set.
   int64_t workers = 0;
@@ -100,10 +100,10 @@ class Model {
   void compile(ModelOptions options);
 
   History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {});
-  History fit(const train::Source& source, const FitOptions& options = {});
+  History fit(const trainer::Source& source, const FitOptions& options = {});
   /// The loss and the metrics over all examples.
   Logs evaluate(const Tensor& x, const Tensor& y, int64_t batch_size = 32);
-  Logs evaluate(const train::Source& source, int64_t batch_size = 32);
+  Logs evaluate(const trainer::Source& source, int64_t batch_size = 32);
   /// What the network makes of the examples.
   Tensor predict(const Tensor& x, int64_t batch_size = 32);
 
@@ -132,7 +132,8 @@ class Model {
   nn::Sequential& sequential();
   Training& training(const char* who) const;
   void build(const Tensor& x);
-  Logs run_epoch(const train::Source& source, const FitOptions& options, bool train, int64_t epoch);
+  Logs run_epoch(const trainer::Source& source, const FitOptions& options, bool train,
+                 int64_t epoch);
 
   std::shared_ptr<nn::Module> module_;
   std::function<Tensor(const Tensor&)> forward_;

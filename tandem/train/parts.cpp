@@ -6,7 +6,7 @@
 #include "tandem/nn/functional.h"
 #include "tandem/ops/ops.h"
 
-namespace tandem::train {
+namespace tandem::trainer {
 namespace {
 
 namespace F = nn::functional;
@@ -200,4 +200,4 @@ OptimizerChoice::OptimizerChoice(const std::string& name) {
 }
 std::vector<std::string> OptimizerChoice::names() { return keys_of(optimizers()); }
 
-}  // namespace tandem::train
+}  // namespace tandem::trainer

@@ -9,7 +9,7 @@
 #include "tandem/optim/optim.h"
 
 /// What a model is trained with: a loss, an optimiser, metrics; by name or of one's own.
-namespace tandem::train {
+namespace tandem::trainer {
 
 /// From predictions and targets to a number; by name ("cross_entropy", "mse", ...) or any function.
 class Loss {
@@ -95,4 +95,4 @@ class OptimizerChoice {
 /// " (did you mean 'adam'? There are: ...)"
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
 
-}  // namespace tandem::train
+}  // namespace tandem::trainer

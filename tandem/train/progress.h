@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace tandem::train {
+namespace tandem::trainer {
 
 using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point start) {
@@ -70,4 +70,4 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now(), last_ = start_ - std::chrono::seconds(1);
 };
 
-}  // namespace tandem::train
+}  // namespace tandem::trainer

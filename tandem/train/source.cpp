@@ -2,7 +2,7 @@
 
 #include "tandem/ops/ops.h"
 
-namespace tandem::train {
+namespace tandem::trainer {
 
 Source::Source(Tensor x, Tensor y) {
   TANDEM_CHECK(x.defined() && y.defined() && x.dim() > 0 && y.dim() > 0,
@@ -25,4 +25,4 @@ Source::Source(Tensor x, Tensor y) {
   };
 }
 
-}  // namespace tandem::train
+}  // namespace tandem::trainer

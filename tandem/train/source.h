@@ -8,7 +8,7 @@
 #include "tandem/data/loader.h"
 #include "tandem/data/transforms.h"
 
-namespace tandem::train {
+namespace tandem::trainer {
 
 /// Where a model's examples come from: two tensors whose rows belong together, or a data set.
 class Source {
@@ -69,4 +69,4 @@ class Source {
   int64_t size_ = 0;
 };
 
-}  // namespace tandem::train
+}  // namespace tandem::trainer

@@ -6,11 +6,11 @@
 #include "tandem/train/model.h"
 
 namespace tandem {
-using train::Callback;
-using train::callbacks::CSVLogger;
-using train::callbacks::EarlyStopping;
-using train::callbacks::LearningRateScheduler;
-using train::callbacks::ModelCheckpoint;
-using train::callbacks::ReduceLROnPlateau;
-using train::callbacks::TerminateOnNaN;
+using trainer::Callback;
+using trainer::callbacks::CSVLogger;
+using trainer::callbacks::EarlyStopping;
+using trainer::callbacks::LearningRateScheduler;
+using trainer::callbacks::ModelCheckpoint;
+using trainer::callbacks::ReduceLROnPlateau;
+using trainer::callbacks::TerminateOnNaN;
 }  // namespace tandem

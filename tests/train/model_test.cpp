@@ -199,8 +199,8 @@ TEST(Model, MistakesAreExplained) {
   EXPECT_NE(message([&] { model.compile({}); }).find("no loss"), std::string::npos);
   EXPECT_NE(message([&] { model.compile({.loss = "cros_entropy"}); }).find("'cross_entropy'"),
             std::string::npos);
-  EXPECT_NE(message([&] { train::Metric("acuracy"); }).find("'accuracy'"), std::string::npos);
-  EXPECT_NE(message([&] { train::OptimizerChoice("adma"); }).find("'adam'"), std::string::npos);
+  EXPECT_NE(message([&] { trainer::Metric("acuracy"); }).find("'accuracy'"), std::string::npos);
+  EXPECT_NE(message([&] { trainer::OptimizerChoice("adma"); }).find("'adam'"), std::string::npos);
   EXPECT_NE(message([&] { Dense(3, "rellu"); }).find("'relu'"), std::string::npos);
   model.compile(classifier());
   EXPECT_NE(message([&] { model.fit(data.x, data.y.narrow(0, 0, 3)); }).find("10 examples in x"),
@@ -216,7 +216,7 @@ TEST(Model, MistakesAreExplained) {
 TEST(Metrics, HaveTheValuesOfTheirDefinitions) {
   const Tensor p = tensor({0.9, 0.2, 0.6, 0.4}), t = tensor({1, 0, 0, 1});
   const auto value = [&](const char* name) {
-    const train::Metric m(name);
+    const trainer::Metric m(name);
     const Tensor s = m.sums(p, t);
     const double* d = s.data_ptr<double>();
     return m.finish({d, d + s.numel()});
