@@ -42,6 +42,8 @@ class Blocker {
   bool added_to_zero(const Node& n);
   bool pointwise(const Node& n);
   bool copy(const Node& n);
+  bool join(const Node& n);
+  bool slice(const Node& n);
   bool reduction(const Node& n);
   bool sum_to(const Node& n);
   bool norm(const Node& n);

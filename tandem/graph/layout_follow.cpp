@@ -3,6 +3,7 @@
 #include "tandem/graph/layout_detail.h"
 #include "tandem/ops/copy_op.h"
 #include "tandem/ops/creation_op.h"
+#include "tandem/ops/join_op.h"
 #include "tandem/ops/map_op.h"
 #include "tandem/ops/norm_op.h"
 #include "tandem/ops/pool_op.h"
@@ -95,6 +96,39 @@ bool Blocker::copy(const Node& n) {
   if (!is_blocked(from) || !can_be_blocked(shape) || !(type_of(from).sizes == shape)) return false;
   set_blocked(n,
               add(kCopy, {blocked(from)}, CopyAttrs{blocked_sizes(shape), n.outputs()[0].dtype}));
+  return true;
+}
+
+bool Blocker::join(const Node& n) {
+  CatAttrs attrs = n.attrs().as<CatAttrs>();
+  SmallVector<Edge, 4> inputs;
+  for (uint32_t k = 0; k < n.n_inputs; ++k) {
+    if (!can_be_blocked(type_of(n.inputs()[k]).sizes) ||
+        type_of(n.inputs()[k]).dtype != n.outputs()[0].dtype)
+      return false;
+    inputs.push_back(blocked(n.inputs()[k]));
+  }
+  if (attrs.dim == 1)
+    for (int64_t& length : attrs.lengths) length /= kBlock;
+  const Edge result = add(kCat, inputs, attrs);
+  if (!(type_of(result).sizes == blocked_sizes(n.outputs()[0].sizes))) return false;
+  set_blocked(n, result);
+  return true;
+}
+
+// Both forms are there: as a view, a result shares memory with what it views. What nobody reads is
+// dropped afterwards.
+bool Blocker::slice(const Node& n) {
+  SliceAttrs attrs = n.attrs().as<SliceAttrs>();
+  if (!can_be_blocked(type_of(n.inputs()[0]).sizes) || !can_be_blocked(n.outputs()[0].sizes))
+    return false;
+  if (attrs.dim == 1) {
+    if (attrs.start % kBlock || attrs.length % kBlock || attrs.step != 1) return false;
+    attrs.start /= kBlock;
+    attrs.length /= kBlock;
+  }
+  keep(n);
+  set_blocked(n, add(kSlice, {blocked(n.inputs()[0])}, attrs));
   return true;
 }
 
@@ -229,6 +263,8 @@ bool Blocker::follow(const Node& n) {
   if (!any || n.op->impure || n.op->random) return false;
   if (n.op->map != MapFn::none) return n.n_outputs == 1 && pointwise(n);
   if (n.op == &kCopy || n.op == &kCopyInto) return copy(n);
+  if (n.op == &kCat) return join(n);
+  if (n.op == &kSlice) return slice(n);
   if (n.op == &kSumTo) return sum_to(n);
   if (n.op->reduction) return reduction(n);
   return norm(n) || pool(n);

@@ -5,16 +5,11 @@
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation.h"
 #include "tandem/ops/gather.h"
+#include "tandem/ops/join_op.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
 namespace {
-
-struct CatAttrs {
-  int64_t dim;
-  Dims lengths;  // of each input along dim
-  TANDEM_FIELDS(dim, lengths)
-};
 
 void infer_cat(const InferArgs& a) {
   const auto& c = a.attrs<CatAttrs>();

@@ -151,6 +151,20 @@ TEST_F(Layout, DepthwiseAndGroups) {
   EXPECT_EQ(ops["blocked_convolution"], 3);
 }
 
+TEST_F(Layout, JoinedChannelsStayBlocked) {
+  const Tensor side = weight({8, 16, 1, 1}), last = weight({16, 32, 3, 3});
+  auto ops = check(with_gradients(
+                       [&](const Tensors& in) -> Tensors {
+                         const Tensor h = conv2d(in[0], w1, b1, 1, 1).relu();
+                         const Tensor both = cat({conv2d(h, w2, b2, 1, 1), conv2d(h, side)}, 1);
+                         return {conv2d(both.relu(), last, {}, 1, 1).mean({2, 3})};
+                       },
+                       {w1, w2, side, last}),
+                   {x});
+  EXPECT_EQ(ops["to_blocked"], 0);
+  EXPECT_EQ(ops["from_blocked"], 0);
+}
+
 TEST_F(Layout, WhatCannotBeBlockedStaysPlain) {
   const NoGradGuard no_grad;
   const Tensor odd = weight({13, 24, 3, 3});
