@@ -10,7 +10,7 @@ using namespace tandem;
 namespace {
 
 /// Three layers, the activation written out: many small ops, as models have them.
-struct Model {
+struct TwoLayers {
   Tensor w1 = randn({32, 64}) / 6, b1 = zeros({64}), w2 = randn({64, 64}) / 8, b2 = zeros({64}),
          w3 = randn({64, 10}) / 8;
 
@@ -33,7 +33,7 @@ double seconds(int calls, const F& f, const Tensor& x) {
 
 int main() {
   manual_seed(0);
-  const Model model;
+  const TwoLayers model;
   const auto compiled = compile(model);
   const Tensor x = randn({16, 32});
 
