@@ -138,7 +138,8 @@ Edge Recorder::capture_input(const Tensor& t) {
 }
 
 bool Recorder::is_view_input(TensorImpl* t) const {
-  if (!t->view || !t->wants_grad()) return false;
+  // A leaf has no history but itself, whatever memory it lies in: a parameter made by reshape().
+  if (!t->view || !t->wants_grad() || t->is_leaf()) return false;
   const auto found = bindings_.find(t->storage.get());
   if (found == bindings_.end())
     return t->storage->made_in != id_ &&

@@ -167,6 +167,27 @@ TEST(Compile, FlagsThatAreReadWithinATransformCountToo) {
   expect_same(f(x), x);
 }
 
+TEST(Compile, ParametersMayBeViews) {
+  Tensor a = arange(6.).reshape({2, 3}).requires_grad_(),
+         b = arange(6.).reshape({2, 3}).requires_grad_();
+  const auto step = [](Tensor& w) {
+    return [&w](const Tensor& x) {
+      w.mutable_grad().reset();
+      const Tensor loss = (w * x).pow(2).sum();
+      loss.backward();
+      const NoGradGuard no_grad;
+      w.sub_(w.grad() * 0.1);
+      return loss.detach();
+    };
+  };
+  const auto eager = step(a);
+  const auto compiled = compile(step(b));
+  const Tensor x = randn({2, 3});
+  for (int i = 0; i < 3; ++i) expect_same(eager(x), compiled(x));
+  expect_same(a.detach(), b.detach());
+  expect_same(a.grad(), b.grad());
+}
+
 TEST(Compile, FlagsMayDieBeforeTheCompiledFunction) {
   const auto f = compile([](const Tensor& x) {
     const Flag training = true;
