@@ -12,7 +12,7 @@
 
 #include "bench/conv_shapes.h"
 #include "tandem/core/apply.h"
-#include "tandem/ops/conv_blocked.h"
+#include "tandem/ops/conv_blocked_op.h"
 #include "tandem/tandem.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tandem/graph/rewrite.h"
-#include "tandem/ops/conv_blocked.h"
+#include "tandem/ops/conv_blocked_op.h"
 
 /// How layout works; for the files layout*.cpp only.
 namespace tandem::layouts {

@@ -38,6 +38,8 @@ template <class A>
 TensorType check_packed(const InferArgs& a, int input, const TensorType* mask) {
   const A& f = a.attrs<A>();
   const TensorType& x = a.in(input);
+  TANDEM_CHECK_TYPE(is_floating(x.dtype), a.op.name, ": expected a floating point dtype, got ",
+                    x.dtype);
   TANDEM_CHECK_SHAPE(
       x.dim() == 3 && f.heads > 0 && x.sizes[2] % 3 == 0 && x.sizes[2] / 3 % f.heads == 0,
       a.op.name, ": expected [length, batch, 3 * width] with a width that ", f.heads,

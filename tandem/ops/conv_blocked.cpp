@@ -1,4 +1,4 @@
-#include "tandem/ops/conv_blocked.h"
+#include "tandem/ops/conv_blocked_op.h"
 
 #include <climits>
 #include <memory>

@@ -171,7 +171,7 @@ void Model::build(const Tensor& x) {
     return sums;
   };
   const auto step = [=, &t](const Tensor& x, const Tensor& y) {
-    t.optimizer->zero_grad();
+    t.optimizer->zero_grad(/*set_to_none=*/true);
     const Tensor prediction = net(x);
     const Tensor loss = t.options.loss(prediction, y);
     loss.backward();

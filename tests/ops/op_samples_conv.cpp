@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tandem/core/apply.h"
-#include "tandem/ops/conv_blocked.h"
+#include "tandem/ops/conv_blocked_op.h"
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {

@@ -45,7 +45,7 @@ bad() { expect 1 "$1" --data "$data" --epochs 1; }
 
 # Real training: this must reach what a broken gradient would not.
 expect 0 "test accuracy" --net mlp --digits --samples 6000 --epochs 2 --expect 95
-expect 0 "test accuracy" --net cnn --digits --samples 2000 --epochs 1 --expect 85
+expect 0 "test accuracy" --net cnn --digits --samples 2000 --epochs 3 --expect 85
 expect 0 "784-64-10" --net mlp --digits --samples 4000 --epochs 2 --hidden 64 --loss norm --expect 70
 expect 0 "digits drawn by this program" --net mlp --data "$scratch/none" --samples 500 --epochs 1
 expect 0 "the losses of eager and compiled are" --net mlp --digits --samples 1000 --epochs 2 --hidden 32
