@@ -348,10 +348,11 @@ int train(const Options& o, const Data& data, const std::string& kind) {
     return [&](const Tensor& pick) {
       const Tensor x = normalise(data.train.images.index_select(0, pick));
       const Tensor y = data.train.labels.index_select(0, pick);
-      run.sgd.zero_grad(/*set_to_none=*/true);
       const Tensor loss = loss_of(o.loss, run.net->forward(x), y);
       loss.backward();
       run.sgd.step();
+      // Forgotten here, gradients need no memory outside of the compiled step.
+      run.sgd.zero_grad(/*set_to_none=*/true);
       return loss.detach();
     };
   };

@@ -160,6 +160,7 @@ void Model::build(const Tensor& x) {
     module_->train(was_training);
   }
   t.optimizer = t.options.optimizer.make(module_->parameters());
+  t.optimizer->zero_grad(/*set_to_none=*/true);
   // Not `this`: a model may be moved.
   const auto net = forward_;
   const auto module = module_;
@@ -171,13 +172,14 @@ void Model::build(const Tensor& x) {
     return sums;
   };
   const auto step = [=, &t](const Tensor& x, const Tensor& y) {
-    t.optimizer->zero_grad(/*set_to_none=*/true);
     const Tensor prediction = net(x);
     const Tensor loss = t.options.loss(prediction, y);
     loss.backward();
     if (t.options.clip_norm > 0)
       nn::utils::clip_grad_norm_(module->parameters(), t.options.clip_norm);
     t.optimizer->step();
+    // Forgotten here, gradients need no memory outside of the compiled step.
+    t.optimizer->zero_grad(/*set_to_none=*/true);
     return measure(prediction, y, loss);
   };
   const auto look = [=, &t](const Tensor& x, const Tensor& y) {
