@@ -196,7 +196,8 @@ TEST(Json, RefusesTheRest) {
         FileError)
         << text;
   }
-  io::JsonReader deep(std::string(100000, '['), "t");
+  const std::string brackets(100000, '[');
+  io::JsonReader deep(brackets, "t");
   EXPECT_THROW(deep.skip(), FileError);
   io::JsonReader large("99999999999999999999", "t");
   EXPECT_THROW(large.integer(), FileError);
