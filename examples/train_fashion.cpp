@@ -5,6 +5,7 @@
 // a batch, runs the network forward and backward, and takes a step of SGD.
 
 #include <tandem/base/env.h>
+#include <tandem/io/idx.h>
 #include <tandem/tandem.h>
 #include <tandem/train/progress.h>
 
@@ -18,7 +19,6 @@
 #include <vector>
 
 #include "examples/common/drawn_digits.h"
-#include "examples/common/idx.h"
 
 using namespace tandem;
 using namespace tandem::trainer;
@@ -119,7 +119,7 @@ Options parse(int argc, char** argv) {
 }
 
 struct Data {
-  LabelledImages train, test;
+  io::LabelledImages train, test;
 };
 
 Data load(const Options& o) {
@@ -140,7 +140,7 @@ Data load(const Options& o) {
     }
     data = {drawn_digits::make(train, 2 * seed), drawn_digits::make(test, 2 * seed + 1)};
   } else {
-    data = {idx::read_pair(o.data, "train"), idx::read_pair(o.data, "t10k")};
+    data = {io::read_idx_pair(o.data, "train"), io::read_idx_pair(o.data, "t10k")};
   }
   if (o.samples > 0 && o.samples < data.train.images.size(0)) {
     data.train.images = data.train.images.narrow(0, 0, o.samples);
@@ -192,7 +192,7 @@ Tensor loss_of(const std::string& name, const Tensor& scores, const Tensor& labe
   return nn::functional::cross_entropy(scores, labels);
 }
 
-double accuracy(nn::Sequential& net, const LabelledImages& data, const Normalise& normalise) {
+double accuracy(nn::Sequential& net, const io::LabelledImages& data, const Normalise& normalise) {
   NoGradGuard no_grad;
   net->eval();
   int64_t right = 0;

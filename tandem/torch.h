@@ -110,6 +110,7 @@ std::string to_string(const T& value) {
   return str(value);
 }
 }  // namespace guts
+using guts::to_string;
 
 /// A file that is there as long as the object.
 struct TempFile {

@@ -23,7 +23,7 @@ struct Data {
 };
 
 inline Data make_data(int64_t n, uint32_t seed) {
-  const LabelledImages digits = drawn_digits::make(n, seed);
+  const tandem::io::LabelledImages digits = drawn_digits::make(n, seed);
   return {digits.images.to(tandem::kFloat).div(255).sub(0.5).unsqueeze(1), digits.labels};
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <tandem/io/idx.h>
+#include <tandem/tandem.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include "examples/common/idx.h"
 
 /// Digits drawn by the program, for machines without a data set: each is a few strokes, turned,
 /// sheared, scaled, shifted and covered with noise.
@@ -82,8 +83,8 @@ inline void draw(int digit, std::mt19937& random, uint8_t* out) {
 }
 
 /// n digits, every class equally often; image i depends on `seed` and i alone.
-inline LabelledImages make(int64_t n, uint32_t seed) {
-  LabelledImages result;
+inline tandem::io::LabelledImages make(int64_t n, uint32_t seed) {
+  tandem::io::LabelledImages result;
   result.images = tandem::empty({n, 28, 28}, tandem::kByte);
   result.labels = tandem::empty({n}, tandem::kLong);
   uint8_t* images = result.images.data_ptr<uint8_t>();

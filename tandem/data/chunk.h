@@ -208,6 +208,7 @@ class ChunkDataset final
   }
   void load(serialize::InputArchive& archive) override {
     const std::lock_guard lock(sampler_mutex_);
+    chunk_sampler_.reset(reader_.chunk_count());
     chunk_sampler_.load(archive);
     loaded_ = true;
   }

@@ -4,5 +4,6 @@
 #include "tandem/data/chunk.h"
 #include "tandem/data/datasets.h"
 #include "tandem/data/loader.h"
+#include "tandem/data/mnist.h"
 #include "tandem/data/samplers.h"
 #include "tandem/data/transforms.h"

@@ -33,9 +33,8 @@ void SequentialSampler::reset(std::optional<size_t> new_size) {
 }
 
 std::optional<std::vector<size_t>> SequentialSampler::next(size_t batch_size) {
-  const size_t left = size_ - index_;
-  if (left == 0) return std::nullopt;
-  std::vector<size_t> indices(std::min(batch_size, left));
+  if (index_ >= size_) return std::nullopt;
+  std::vector<size_t> indices(std::min(batch_size, size_ - index_));
   std::iota(indices.begin(), indices.end(), index_);
   index_ += indices.size();
   return indices;
@@ -45,7 +44,8 @@ void SequentialSampler::save(serialize::OutputArchive& archive) const {
   write_count(archive, "index", index_);
 }
 void SequentialSampler::load(serialize::InputArchive& archive) {
-  index_ = read_count(archive, "index", size_);
+  // How many examples there are may be said later, by reset().
+  index_ = read_count(archive, "index", SIZE_MAX);
 }
 
 RandomSampler::RandomSampler(int64_t size, DType index_dtype)

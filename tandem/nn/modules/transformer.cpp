@@ -71,7 +71,7 @@ Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tens
                      "Transformer: src and tgt should have equal batch size (at dim 1), but got ",
                      src.sizes(), " and ", tgt.sizes());
   TANDEM_CHECK_SHAPE(src.size(2) == options.d_model() && tgt.size(2) == options.d_model(),
-                     "Transformer: src and tgt should have the feature size d_model (",
+                     "Transformer: src and tgt should have same feature size as d_model (",
                      options.d_model(), ") at dim 2, but got ", src.sizes(), " and ", tgt.sizes());
   const Tensor memory = encoder.forward<Tensor>(src, src_mask, src_key_padding_mask);
   return decoder.forward<Tensor>(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
