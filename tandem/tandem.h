@@ -33,6 +33,7 @@
 #include "tandem/data/data.h"
 #include "tandem/io/npy.h"
 #include "tandem/io/safetensors.h"
+#include "tandem/models/models.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
