@@ -4,6 +4,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "tandem/base/words.h"
 #include "tandem/core/graph.h"
 #include "tandem/core/recorder.h"
 #include "tandem/core/view_chain.h"
@@ -12,21 +13,6 @@
 /// each op's infer and compared with those written, and every view must lie within what it views.
 namespace tandem {
 namespace {
-
-// How many letters must change to turn one word into the other.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t corner = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = corner + (a[i - 1] != b[j - 1]);
-      corner = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 const OpDef& read_op(AttrReader& in) {
   in.skip_blanks();
@@ -37,9 +23,9 @@ const OpDef& read_op(AttrReader& in) {
   if (const OpDef* op = find_op(name)) return *op;
   if (name.size() > 100) in.fail_at(place, str("there is no op '", name.substr(0, 100), "...'"));
   const char* nearest = kConstantOp.name;
-  size_t best = distance(name, nearest);
+  size_t best = edit_distance(name, nearest);
   const auto consider = [&](const char* known) {
-    const size_t d = distance(name, known);
+    const size_t d = edit_distance(name, known);
     // Of equals the first in the alphabet, whatever order the ops are listed in.
     if (d < best || (d == best && std::strcmp(known, nearest) < 0)) best = d, nearest = known;
   };

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "tandem/autograd/autograd.h"
+#include "tandem/base/words.h"
 #include "tandem/compile/compile.h"
 #include "tandem/core/recorder.h"
 #include "tandem/nn/functional.h"
@@ -88,7 +89,7 @@ DenseImpl::DenseImpl(int64_t units, std::string activation)
     std::vector<std::string> names;
     for (const auto& [name, f] : activations()) names.push_back(name);
     TANDEM_CHECK(false, "Dense: there is no activation '", activation_, "'",
-                 trainer::did_you_mean(activation_, names));
+                 did_you_mean(activation_, names));
   }
   function_ = found->second;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tandem/base/words.h"
 #include "tandem/nn/functional.h"
 #include "tandem/ops/ops.h"
 
@@ -145,34 +146,7 @@ const std::map<std::string, OptimizerChoice>& optimizers() {
   return all;
 }
 
-/// How many letters must change to make one word of the other.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](auto& a, auto& b) {
-    return distance(word, a) < distance(word, b);
-  });
-  std::string text = " (";
-  if (nearest != known.end() && distance(word, *nearest) <= 2 + word.size() / 4)
-    text += "did you mean '" + *nearest + "'? ";
-  text += "There are:";
-  for (const std::string& k : known) text += " " + k;
-  return text + ")";
-}
 
 Loss::Loss(const std::string& name) {
   const auto found = find(losses(), name);

@@ -92,7 +92,4 @@ class OptimizerChoice {
   Make make_;
 };
 
-/// " (did you mean 'adam'? There are: ...)"
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
-
 }  // namespace tandem::trainer
