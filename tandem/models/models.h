@@ -1,5 +1,7 @@
 #pragma once
 
 // Networks by name.
+#include "tandem/models/cell_stack.h"
 #include "tandem/models/resnet.h"
+#include "tandem/models/seq2seq.h"
 #include "tandem/models/vgg.h"
