@@ -49,11 +49,11 @@ TEST(Seq2Seq, GivesScoresForEachSymbolOfTheTarget) {
 
 TEST(Seq2Seq, TrainsAllItsParametersWithTheRightGradients) {
   manual_seed(0);
-  const auto [source, lengths] = pad_sequences({{3, 4, 6}, {5}});
+  const SequenceBatch batch = pad_sequences({{3, 4, 6}, {5}});
   const Tensor target = pad_sequences({{4, 2}, {5, 3, 2}}).symbols;
   for (const auto& options : kinds()) {
     Seq2Seq net(options);
-    expect_gradients_reach(net, net->loss(source, target, lengths));
+    expect_gradients_reach(net, net->loss(batch.symbols, target, batch.lengths));
   }
   for (const auto kind : {RecurrentKind(kLSTM), RecurrentKind(kGRU)}) {
     Seq2Seq net(Seq2SeqOptions(7, 6)
@@ -64,7 +64,7 @@ TEST(Seq2Seq, TrainsAllItsParametersWithTheRightGradients) {
                     .location_filters(1)
                     .location_width(3));
     net->to(kDouble);
-    expect_right_gradients(net, [&] { return net->loss(source, target, lengths); });
+    expect_right_gradients(net, [&] { return net->loss(batch.symbols, target, batch.lengths); });
   }
 }
 
