@@ -270,8 +270,8 @@ void Walk::add_to_leaf(Node& node, Tensor grad) {
   NodeExtra& extra = node.need_extra();
   // What else looks at the gradient must not see later sums.
   if (!only_reference(grad)) grad = grad.clone();
-  if (t_mode.recorder) [[unlikely]]
-    t_mode.recorder->touch_grad(node);
+  if (t_mode.recorder && t_mode.recorder->add_grad(node, grad)) [[unlikely]]
+    return;
   std::lock_guard lock(extra.mutex);
   Tensor& sum = extra.grads[0];
   if (!sum.defined())

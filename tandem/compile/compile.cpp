@@ -61,10 +61,13 @@ struct Variant : std::enable_shared_from_this<Variant> {
   bool fits(const Args& args, const structure::Key& key) const;
 };
 
-bool grad_defined(const Recording::GradGuard& g, const Args& args) {
+/// The gradient of the leaf that a part of the recording speaks of; null: none.
+template <class G>
+const Tensor* grad_of(const G& g, const Args& args) {
   const Node* leaf = g.leaf.get();
   if (g.argument >= 0) leaf = args[static_cast<size_t>(g.argument)].impl()->edge.node.get();
-  return leaf && leaf->extra && leaf->extra->grads[0].defined();
+  if (!leaf || !leaf->extra || !leaf->extra->grads[0].defined()) return nullptr;
+  return &leaf->extra->grads[0];
 }
 
 bool Variant::fits(const Args& args, const structure::Key& key) const {
@@ -83,10 +86,14 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
   if (!(key == s.key) || get_default_dtype() != s.default_dtype) return false;
   for (size_t i = 0; i < captured_types.size(); ++i) {
     TensorImpl* t = recording.graph.captured[i].impl();
+    if (!t) continue;  // a gradient
     if (!(t->type == captured_types[i]) || t->wants_grad() != captured_wants_grad[i]) return false;
   }
   for (const auto& g : recording.guards)
-    if (grad_defined(g, args) != g.defined) return false;
+    if ((grad_of(g, args) != nullptr) != g.defined) return false;
+  for (const auto& g : recording.grad_inputs)
+    if (const Tensor* grad = grad_of(g, args))
+      if (!(grad->impl()->type == g.type) || grad->impl()->wants_grad()) return false;
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return false;
   return true;
@@ -116,14 +123,21 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
   if (get_default_dtype() != s.default_dtype) return {8, "the default dtype changed"};
   for (size_t i = 0; i < captured_types.size(); ++i) {
     TensorImpl* t = recording.graph.captured[i].impl();
+    if (!t) continue;
     if (!(t->type == captured_types[i]))
       return {9, str("a tensor from outside is ", t->type, ", not ", captured_types[i])};
     if (t->wants_grad() != captured_wants_grad[i])
       return {10, "a tensor from outside changed its requires_grad"};
   }
   for (const auto& g : recording.guards)
-    if (grad_defined(g, args) != g.defined)
+    if ((grad_of(g, args) != nullptr) != g.defined)
       return {11, str("a leaf ", g.defined ? "has no gradient any more" : "has a gradient now")};
+  for (const auto& g : recording.grad_inputs) {
+    const Tensor* grad = grad_of(g, args);
+    if (grad && !(grad->impl()->type == g.type))
+      return {11, str("a gradient is ", grad->impl()->type, ", not ", g.type)};
+    if (grad && grad->impl()->wants_grad()) return {11, "a gradient has a history"};
+  }
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return {12, "a flag that the function reads (training mode) changed"};
   return {13, "nothing changed"};
@@ -132,11 +146,9 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
 /// What the results of a call remember.
 class CompiledBackward final : public CustomBackward {
  public:
-  CompiledBackward(std::shared_ptr<const Variant> variant, const Args& args)
+  CompiledBackward(std::shared_ptr<const Variant> variant, const std::vector<Tensor>& inputs)
       : v_(std::move(variant)) {
-    for (const Tensor& a : args) inputs_.push_back({a, a.defined() ? a.impl()->version() : 0});
-    for (const Tensor& c : v_->recording.graph.captured)
-      inputs_.push_back({c, c.impl()->version()});
+    for (const Tensor& t : inputs) inputs_.push_back({t, t.defined() ? t.impl()->version() : 0});
   }
   void keep(std::vector<Tensor> values) { kept_ = std::move(values); }
   std::string name() const override { return "CompiledBackward"; }
@@ -247,14 +259,33 @@ class CompiledBackward final : public CustomBackward {
   bool released_ = false;
 };
 
-void leave_gradients(const Recording& r, const Args& args, const std::vector<Tensor>& results) {
-  for (const auto& c : r.grads) {
-    Node* leaf = c.leaf.get();
-    if (c.argument >= 0) leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
-    NodeExtra& extra = leaf->need_extra();
-    std::lock_guard lock(extra.mutex);
-    extra.grads[0] = c.result >= 0 ? results[static_cast<size_t>(c.result)] : Tensor();
+template <class G>
+void set_grad(const G& g, const Args& args, Tensor grad) {
+  Node* leaf = g.leaf.get();
+  if (g.argument >= 0) leaf = &args[static_cast<size_t>(g.argument)].impl()->leaf_node();
+  NodeExtra& extra = leaf->need_extra();
+  std::lock_guard lock(extra.mutex);
+  extra.grads[0] = std::move(grad);
+}
+
+/// What the program is called with: arguments, captured tensors and, among them, gradients that
+/// leaves have now or are to have.
+std::vector<Tensor> inputs_of(const Recording& r, const Args& args) {
+  std::vector<Tensor> inputs(args.begin(), args.end());
+  inputs.insert(inputs.end(), r.graph.captured.begin(), r.graph.captured.end());
+  for (const auto& g : r.grad_inputs) {
+    const Tensor* grad = grad_of(g, args);
+    inputs[args.size() + g.captured] = grad ? *grad : Tensor(TensorImpl::make(g.type));
   }
+  return inputs;
+}
+
+void leave_gradients(const Recording& r, const Args& args, const std::vector<Tensor>& inputs,
+                     const std::vector<Tensor>& results) {
+  for (const auto& g : r.grad_inputs)
+    if (!grad_of(g, args)) set_grad(g, args, inputs[args.size() + g.captured]);
+  for (const auto& c : r.grads)
+    set_grad(c, args, c.result >= 0 ? results[static_cast<size_t>(c.result)] : Tensor());
 }
 
 NodePtr backward_node(const Variant& v, const Args& args,
@@ -272,13 +303,12 @@ NodePtr backward_node(const Variant& v, const Args& args,
 
 Args run(const std::shared_ptr<const Variant>& v, const Args& args) {
   const Recording& r = v->recording;
-  std::vector<Tensor> inputs(args.begin(), args.end());
-  inputs.insert(inputs.end(), r.graph.captured.begin(), r.graph.captured.end());
+  const std::vector<Tensor> inputs = inputs_of(r, args);
   std::unique_ptr<CompiledBackward> custom;
   const bool differentiable = v->backward || r.by_hand;
-  if (differentiable) custom = std::make_unique<CompiledBackward>(v, args);
+  if (differentiable) custom = std::make_unique<CompiledBackward>(v, inputs);
   std::vector<Tensor> all = v->program->run({inputs.data(), inputs.size()});
-  leave_gradients(r, args, all);
+  leave_gradients(r, args, inputs, all);
   Args results;
   for (const int64_t i : r.result)
     results.push_back(i >= 0 ? all[static_cast<size_t>(i)] : Tensor());
@@ -327,31 +357,42 @@ void copy_values(const Tensor& from, const Tensor& to) {
 // What a call changes beside its results: the tensors that it writes and the gradients that it
 // leaves. Values are copies.
 struct State {
-  std::vector<Tensor> written, grads;
+  std::vector<Tensor> written;  // by Graph::writes, then by Recording::grad_inputs
+  std::vector<Tensor> places;   // by Recording::grad_inputs: the gradients themselves
+  std::vector<Tensor> grads;    // by Recording::grads
 };
 
-const Tensor& written_tensor(const Recording& r, const Graph::Write& w, const Args& args) {
+/// The tensor that is written; undefined for gradients, which are looked at by leaf.
+Tensor written_tensor(const Recording& r, const Graph::Write& w, const Args& args) {
   return w.input < r.n_args ? args[w.input] : r.graph.captured[w.input - r.n_args];
 }
 
-Tensor& grad_slot(const Recording::GradChange& c, const Args& args) {
-  Node* leaf = c.leaf.get();
-  if (c.argument >= 0) leaf = &args[static_cast<size_t>(c.argument)].impl()->leaf_node();
-  return leaf->need_extra().grads[0];
-}
-
 State state_of(const Recording& r, const Args& args) {
+  const auto copy = [](const Tensor& t) { return t.defined() ? t.detach().clone() : Tensor(); };
   State s;
-  for (const auto& w : r.graph.writes)
-    s.written.push_back(written_tensor(r, w, args).detach().clone());
-  for (const auto& c : r.grads) s.grads.push_back(grad_slot(c, args));
+  for (const auto& w : r.graph.writes) s.written.push_back(copy(written_tensor(r, w, args)));
+  for (const auto& g : r.grad_inputs) {
+    const Tensor* grad = grad_of(g, args);
+    s.places.push_back(grad ? *grad : Tensor());
+    s.written.push_back(copy(s.places.back()));
+  }
+  for (const auto& c : r.grads) {
+    const Tensor* grad = grad_of(c, args);
+    s.grads.push_back(grad ? *grad : Tensor());
+  }
   return s;
 }
 
 void restore(const State& s, const Recording& r, const Args& args) {
-  for (size_t i = 0; i < s.written.size(); ++i)
-    copy_values(s.written[i], written_tensor(r, r.graph.writes[i], args));
-  for (size_t i = 0; i < s.grads.size(); ++i) grad_slot(r.grads[i], args) = s.grads[i];
+  const size_t n = r.graph.writes.size();
+  for (size_t i = 0; i < n; ++i)
+    if (s.written[i].defined())
+      copy_values(s.written[i], written_tensor(r, r.graph.writes[i], args));
+  for (size_t i = 0; i < s.places.size(); ++i) {
+    if (s.places[i].defined()) copy_values(s.written[n + i], s.places[i]);
+    set_grad(r.grad_inputs[i], args, s.places[i]);
+  }
+  for (size_t i = 0; i < s.grads.size(); ++i) set_grad(r.grads[i], args, s.grads[i]);
 }
 
 void compare(const Tensor& compiled, const Tensor& eager, const char* what, size_t i,
@@ -432,7 +473,8 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
   v->signature.inference = t_mode.inference;
   v->signature.default_dtype = get_default_dtype();
   const TensorFunction function = [&](const variable_list& in) { return body(in, &v->like); };
-  v->recording = record(function, {args.data(), args.size()}, {.backward = true});
+  v->recording =
+      record(function, {args.data(), args.size()}, {.backward = true, .later_grads = true});
   Recording& r = v->recording;
   if (r.sources.empty() || r.differentiated.empty() || r.by_hand) {
     v->program = std::make_shared<Program>(r.graph);
@@ -445,8 +487,8 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
     r.graph = std::move(parts.forward);
   }
   for (const Tensor& c : r.graph.captured) {
-    v->captured_types.push_back(c.impl()->type);
-    v->captured_wants_grad.push_back(c.impl()->wants_grad());
+    v->captured_types.push_back(c.defined() ? c.impl()->type : TensorType());
+    v->captured_wants_grad.push_back(c.defined() && c.impl()->wants_grad());
   }
   v->older = newest.load(std::memory_order_relaxed);
   all.push_back(v);

@@ -147,6 +147,7 @@ void LazyRecorder::forget() {
   captured_.clear();
   order_.clear();
   grad_slots_.clear();
+  grad_slot_of_.clear();
   written_outside_.clear();
   differentiable_.clear();
   view_inputs_.clear();

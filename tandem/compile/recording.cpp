@@ -41,9 +41,19 @@ class FunctionRecorder final : public Recorder {
     if (std::none_of(flags.begin(), flags.end(), known)) flags.push_back({flag, *flag});
   }
 
+  void touch_grad(Node& leaf) override {
+    GradSlot& slot = grad_slot(leaf);
+    if (slot.zeroed) make_zero(slot);
+  }
+  bool clear_grad(Node& leaf, bool forget) override;
+  bool add_grad(Node& leaf, const Tensor& grad) override;
+
   Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
 
  private:
+  void capturing(Storage& s) override;
+  void make_zero(GradSlot& slot);
+  void add_grad_input(const GradSlot& slot, int64_t argument);
   Tensor stand_in(const Tensor& arg);
   void add_grad_changes(ArrayRef<Tensor> args);
   void add_writes(ArrayRef<Tensor> args);
@@ -54,7 +64,94 @@ class FunctionRecorder final : public Recorder {
   Recorder* const outer_ = t_mode.recorder;
   Recording recording_;
   variable_list arguments_in_;  // what the function sees
+  bool later_grads_ = false;
+  std::unordered_map<const Storage*, Node*> zeroed_;  // gradients that are zero, and whose they are
 };
+
+// -- gradients of leaves -----------------------------------------------------------------------
+
+void set_grad(Node& leaf, Tensor grad) {
+  NodeExtra& extra = leaf.need_extra();
+  std::lock_guard lock(extra.mutex);
+  extra.grads[0] = std::move(grad);
+}
+
+// Note: gradients that are replaced
+// A step begins with zero_grad(), then backward adds to the gradients. Done as it says, it would be
+// another program where there is no gradient yet, and would add to zeros. So a gradient that is to
+// be zero is noted as such, and the leaf shows none. If the next thing is that backward adds to it,
+// nobody has seen the old one: the new one is written over it, and there need not be one at all. If
+// somebody looks first, it is made zero then. (Zeros added to -0.0 would be 0.0: the sign of zeros
+// is that of a first step.)
+
+bool FunctionRecorder::clear_grad(Node& leaf, bool forget) {
+  if (!later_grads_) return false;
+  bool fresh = false;
+  GradSlot& slot = grad_slot(leaf, &fresh);
+  if (!fresh && !slot.zeroed) return false;
+  if (!fresh && !forget) return true;
+  const Tensor& before = slot.before;
+  if (!forget && before.defined()) {
+    TensorImpl* t = before.impl();
+    const bool whole = !t->view && t->offset == 0 && t->contiguous &&
+                       before.nbytes() == static_cast<size_t>(t->storage->nbytes);
+    if (!whole || t->wants_grad() || owns(t->storage.get())) return false;
+    zeroed_[t->storage.get()] = &leaf;
+  }
+  slot.seen = false;
+  slot.zeroed = !forget;
+  set_grad(leaf, {});
+  return true;
+}
+
+bool FunctionRecorder::add_grad(Node& leaf, const Tensor& grad) {
+  GradSlot& slot = grad_slot(leaf);
+  if (!slot.zeroed) return false;
+  const bool fits = !slot.before.defined() || slot.before.impl()->type == grad.impl()->type;
+  if (t_mode.grad || !fits) {
+    make_zero(slot);
+    return false;
+  }
+  slot.zeroed = false;
+  slot.overwritten = slot.before;
+  if (!slot.before.defined()) {
+    const RecorderScope eager(nullptr);
+    slot.overwritten = Tensor(TensorImpl::make(grad.impl()->type));
+  } else {
+    zeroed_.erase(slot.before.impl()->storage.get());
+  }
+  set_grad(leaf, slot.overwritten);
+  const Edge value = value_of(grad.impl());
+  write(slot.overwritten.impl(), value);
+  return true;
+}
+
+void FunctionRecorder::make_zero(GradSlot& slot) {
+  slot.zeroed = false;
+  slot.seen = true;
+  if (!slot.before.defined()) return;
+  const Tensor grad = slot.before;
+  zeroed_.erase(grad.impl()->storage.get());
+  set_grad(*slot.leaf, grad);
+  grad.zero_();
+}
+
+// A gradient that somebody holds.
+void FunctionRecorder::capturing(Storage& s) {
+  if (const auto found = zeroed_.find(&s); found != zeroed_.end())
+    make_zero(grad_slot(*found->second));
+}
+
+// Calls find the gradient in the leaf, where it is all of what was captured.
+void FunctionRecorder::add_grad_input(const GradSlot& slot, int64_t argument) {
+  const Tensor& grad = slot.overwritten.defined() ? slot.overwritten : slot.before;
+  if (!later_grads_ || !grad.defined()) return;
+  const auto found = bindings_.find(grad.impl()->storage.get());
+  if (found == bindings_.end() || found->second.captured < 0) return;
+  const auto captured = static_cast<size_t>(found->second.captured);
+  if (!captured_[captured].is_same(grad)) return;
+  recording_.grad_inputs.push_back({captured, slot.leaf, argument, grad.impl()->type});
+}
 
 // A leaf's gradient goes where that of the argument would.
 Tensor FunctionRecorder::stand_in(const Tensor& arg) {
@@ -83,7 +180,8 @@ int64_t FunctionRecorder::argument_with(const Node* leaf, ArrayRef<Tensor> args)
 }
 
 void FunctionRecorder::add_grad_changes(ArrayRef<Tensor> args) {
-  for (const GradSlot& slot : grad_slots_) {
+  for (GradSlot& slot : grad_slots_) {
+    if (slot.zeroed) make_zero(slot);
     const int64_t argument = argument_with(slot.leaf.get(), args);
     for (size_t i = 0; i < args.size() && argument < 0; ++i)
       TANDEM_CHECK(
@@ -92,9 +190,12 @@ void FunctionRecorder::add_grad_changes(ArrayRef<Tensor> args) {
           "compile: backward inside the function reaches argument ", i,
           ", which was itself computed from something that needs a gradient. Compute it inside the "
           "function, or pass its detach().");
-    recording_.guards.push_back({slot.leaf, argument, slot.before.defined()});
+    if (slot.seen) recording_.guards.push_back({slot.leaf, argument, slot.before.defined()});
+    add_grad_input(slot, argument);
     const Tensor after = slot.leaf->need_extra().grads[0];
-    if (after.is_same(slot.before)) continue;
+    // A gradient that was forgotten may be another one at another call.
+    if (after.is_same(slot.before) && slot.seen) continue;
+    if (after.defined() && after.is_same(slot.overwritten)) continue;
     // Gradients are kept without history, as backward leaves them.
     recording_.grads.push_back({slot.leaf, argument, after.defined() ? add_result(after) : -1});
   }
@@ -193,6 +294,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
     ~Restore() { r->restore_outside(); }
   } restore{this};
   recording_.n_args = args.size();
+  later_grads_ = options.later_grads;
   for (const Tensor& a : args) {
     arguments_in_.push_back(stand_in(a));
     // Arguments that are not there still have a place.
@@ -215,6 +317,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   graph_.inputs = arguments_;
   graph_.inputs.insert(graph_.inputs.end(), captured_inputs_.begin(), captured_inputs_.end());
   graph_.captured = captured_;
+  for (const auto& g : recording_.grad_inputs) graph_.captured[g.captured] = Tensor();
   if (recording_.forward_nodes == 0) recording_.forward_nodes = graph_.nodes.size();
   recording_.graph = std::move(graph_);
   return std::move(recording_);

@@ -34,6 +34,16 @@ struct Recording {
     bool defined = false;
   };
   std::vector<GradGuard> guards;
+  /// A captured tensor that is a leaf's gradient: not the one that was there when the function was
+  /// recorded, which `captured` does not hold, but the one that is there at a call. If there is
+  /// none (which a guard may exclude), the call gets memory for one, and leaves that in the leaf.
+  struct GradInput {
+    size_t captured = 0;  // which of the captured
+    NodePtr leaf;
+    int64_t argument = -1;
+    TensorType type;
+  };
+  std::vector<GradInput> grad_inputs;
   /// and these flags have these values.
   struct FlagGuard {
     std::shared_ptr<const bool> flag;
@@ -59,6 +69,9 @@ struct Recording {
 struct RecordOptions {
   /// Go on with the gradients of the results, so that a compiled call can be differentiated.
   bool backward = false;
+  /// Gradients are those that leaves have when it is run (Recording::grad_inputs); otherwise those
+  /// that they have now.
+  bool later_grads = false;
 };
 
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,

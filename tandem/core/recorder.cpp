@@ -100,6 +100,8 @@ Tensor Recorder::placeholder(const TensorType& type, std::string name) {
 Recorder::Binding& Recorder::binding(TensorImpl* t) {
   Storage* s = t->storage.get();
   if (const auto found = bindings_.find(s); found != bindings_.end()) return found->second;
+  capturing(*s);
+  if (const auto found = bindings_.find(s); found != bindings_.end()) return found->second;
   Binding b = capture(t);
   order_.push_back(s);
   return bindings_.emplace(s, std::move(b)).first->second;
@@ -213,13 +215,21 @@ void Recorder::write(TensorImpl* t, const Edge& value) {
   if (b.captured >= 0) wrote_outside(*b.storage);
 }
 
-void Recorder::touch_grad(Node& leaf) {
-  for (const GradSlot& slot : grad_slots_)
-    if (slot.leaf.get() == &leaf) return;
-  NodeExtra& extra = leaf.need_extra();
-  std::lock_guard lock(extra.mutex);
-  grad_slots_.push_back({NodePtr(&leaf), extra.grads[0]});
+Recorder::GradSlot& Recorder::grad_slot(Node& leaf, bool* fresh) {
+  const auto [at, is_new] = grad_slot_of_.try_emplace(&leaf, grad_slots_.size());
+  if (fresh) *fresh = is_new;
+  if (is_new) {
+    NodeExtra& extra = leaf.need_extra();
+    std::lock_guard lock(extra.mutex);
+    GradSlot slot;
+    slot.leaf = NodePtr(&leaf);
+    slot.before = extra.grads[0];
+    grad_slots_.push_back(std::move(slot));
+  }
+  return grad_slots_[at->second];
 }
+
+void Recorder::touch_grad(Node& leaf) { grad_slot(leaf); }
 
 void Recorder::restore_outside() {
   for (GradSlot& slot : grad_slots_) {

@@ -55,6 +55,14 @@ class Recorder {
   virtual void note_flag(const std::shared_ptr<const bool>&) {}
   /// The gradient that a leaf keeps is about to be read or changed.
   virtual void touch_grad(Node& leaf);
+  /// The leaf's gradient is to be forgotten or, if it has one, to be zero. False: nothing was
+  /// noted, the caller does it.
+  virtual bool clear_grad(Node&, bool /*forget*/) { return false; }
+  /// Backward adds to the leaf's gradient. False: nothing was noted, the caller does it.
+  virtual bool add_grad(Node& leaf, const Tensor& /*grad*/) {
+    touch_grad(leaf);
+    return false;
+  }
 
   bool owns(const Storage* s) const { return bindings_.contains(const_cast<Storage*>(s)); }
   uint32_t id() const { return id_; }
@@ -72,9 +80,16 @@ class Recorder {
   struct GradSlot {
     NodePtr leaf;
     Tensor before;
+    bool seen = true;     // what is recorded depends on whether there was one
+    bool zeroed = false;  // zero if there was one, which has not been needed yet: it shows none
+    Tensor overwritten;   // what was put in its place without a look at it
   };
 
+  /// Where the leaf's gradient is noted; made if it was not, which is what `fresh` says.
+  GradSlot& grad_slot(Node& leaf, bool* fresh = nullptr);
   Binding& binding(TensorImpl* t);
+  /// A tensor from outside is about to be used for the first time.
+  virtual void capturing(Storage&) {}
   /// True iff the tensor, which is not pending, is the same in every run of what is recorded.
   virtual bool is_constant(const TensorImpl* t) const {
     return t->type.weak || t->storage->made_in == id_;
@@ -92,6 +107,7 @@ class Recorder {
   std::unordered_map<Storage*, Binding> bindings_;
   std::vector<Storage*> order_;  // of bindings_, by age
   std::vector<GradSlot> grad_slots_;
+  std::unordered_map<const Node*, size_t> grad_slot_of_;
   /// Tensors from outside, with what led to them before they were written.
   std::vector<std::pair<Tensor, Edge>> written_outside_;
   /// Views from outside that have a history of their own: inputs by themselves, so that gradients

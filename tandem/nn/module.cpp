@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tandem/autograd/clear_grad.h"
 #include "tandem/base/warning.h"
 #include "tandem/ops/copy.h"
 
@@ -272,16 +273,8 @@ void Module::to(Device device, bool non_blocking) { to_impl(device, non_blocking
 
 void Module::zero_grad(bool set_to_none) {
   for (auto& child : children_) child.value()->zero_grad(set_to_none);
-  for (auto& item : parameters_) {
-    if (!item->defined() || !item->grad().defined()) continue;
-    Tensor& grad = item->mutable_grad();
-    if (set_to_none) {
-      grad.reset();
-    } else {
-      grad = grad.detach();
-      grad.zero_();
-    }
-  }
+  for (auto& item : parameters_)
+    if (item->defined()) autograd::clear_grad(*item, set_to_none);
 }
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "tandem/autograd/clear_grad.h"
 #include "tandem/base/warning.h"
 #include "tandem/core/recorder.h"
 #include "tandem/ops/creation.h"
@@ -109,16 +110,7 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
 
 void Optimizer::zero_grad(bool set_to_none) {
   for (OptimizerParamGroup& group : param_groups_)
-    for (const Tensor& p : group.params()) {
-      Tensor& grad = p.mutable_grad();
-      if (!grad.defined()) continue;
-      if (set_to_none) {
-        grad.reset();
-      } else {
-        grad.detach_();
-        grad.zero_();
-      }
-    }
+    for (const Tensor& p : group.params()) autograd::clear_grad(p, set_to_none);
 }
 
 void Optimizer::apply_gradients(const std::vector<std::pair<Tensor, Tensor>>& grads_and_params) {
