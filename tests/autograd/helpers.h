@@ -7,6 +7,7 @@
 
 #include "tandem/base/warning.h"
 #include "tandem/tandem.h"
+#include "tests/helpers.h"
 
 namespace tandem::test {
 
@@ -31,9 +32,7 @@ inline Tensor leaf(IntArrayRef sizes, uint64_t seed = 1) {
 }
 
 inline std::vector<double> list(const Tensor& t) {
-  if (!t.defined()) return {};
-  const Tensor flat = t.detach().to(kDouble).contiguous();
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+  return t.defined() ? values(t) : std::vector<double>();
 }
 
 inline void expect_near(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-9) {
@@ -49,17 +48,6 @@ inline void expect_near(const Tensor& a, const Tensor& b, double tolerance = 1e-
   expect_near(a, list(b), tolerance);
 }
 
-/// The message of the error that the function throws; empty, and a failure, if it throws none.
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return {};
-}
 template <class F>
 void expect_error(F f, const std::vector<std::string>& parts) {
   const std::string text = error_of(f);

@@ -7,7 +7,7 @@
 
 #include "tandem/core/shape.h"
 
-namespace tandem::testing {
+namespace tandem::test {
 
 enum class Layout { Contiguous, Transposed, Gaps };
 inline constexpr Layout kLayouts[] = {Layout::Contiguous, Layout::Transposed, Layout::Gaps};
@@ -135,4 +135,4 @@ class Stream {
   uint64_t state_;
 };
 
-}  // namespace tandem::testing
+}  // namespace tandem::test

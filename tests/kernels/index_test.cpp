@@ -11,11 +11,11 @@
 namespace tandem::kernels {
 namespace {
 
-using testing::Block;
-using testing::kAllDTypes;
-using testing::kLayouts;
-using testing::Layout;
-using testing::Stream;
+using test::Block;
+using test::kAllDTypes;
+using test::kLayouts;
+using test::Layout;
+using test::Stream;
 
 using Shape = std::vector<int64_t>;
 

@@ -12,9 +12,9 @@ namespace tandem {
 namespace {
 
 using kernels::RandomFn;
-using testing::Block;
-using testing::kLayouts;
-using testing::Layout;
+using test::Block;
+using test::kLayouts;
+using test::Layout;
 
 // Random123's known answers for philox4x32-10.
 TEST(Random, PhiloxKnownAnswers) {

@@ -11,11 +11,11 @@ namespace tandem {
 namespace {
 
 using kernels::ReduceFn;
-using testing::Block;
-using testing::kAllDTypes;
-using testing::kLayouts;
-using testing::Layout;
-using testing::Stream;
+using test::Block;
+using test::kAllDTypes;
+using test::kLayouts;
+using test::Layout;
+using test::Stream;
 
 const double kNan = std::nan("");
 const double kInf = std::numeric_limits<double>::infinity();

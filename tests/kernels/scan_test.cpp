@@ -9,11 +9,11 @@ namespace tandem {
 namespace {
 
 using kernels::ScanFn;
-using testing::Block;
-using testing::kAllDTypes;
-using testing::kLayouts;
-using testing::Layout;
-using testing::Stream;
+using test::Block;
+using test::kAllDTypes;
+using test::kLayouts;
+using test::Layout;
+using test::Stream;
 
 // Element numbers of the line along dim that number i lies on, up to and including i.
 std::vector<int64_t> before(const std::vector<int64_t>& sizes, size_t dim, int64_t i) {

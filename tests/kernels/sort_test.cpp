@@ -12,11 +12,11 @@ namespace tandem {
 namespace {
 
 using kernels::RankFn;
-using testing::Block;
-using testing::kAllDTypes;
-using testing::kLayouts;
-using testing::Layout;
-using testing::Stream;
+using test::Block;
+using test::kAllDTypes;
+using test::kLayouts;
+using test::Layout;
+using test::Stream;
 using Numbers = std::vector<double>;
 
 const double kNan = std::nan("");

@@ -11,28 +11,15 @@
 #include "tandem/compile/compile.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
 namespace F = tandem::nn::functional;
-
-// sin(step * i) for element i.
-Tensor waves(IntArrayRef sizes, double step) {
-  return (arange(numel_of(sizes), kDouble) * step).sin().view(sizes);
-}
-
-void expect_values(const Tensor& got, const std::vector<double>& wanted, double tolerance = 1e-8) {
-  ASSERT_EQ(got.numel(), static_cast<int64_t>(wanted.size()));
-  const Tensor flat = got.detach().contiguous().to(kDouble).view(-1);
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const double x = flat[static_cast<int64_t>(i)].item<double>();
-    if (std::isnan(wanted[i]))
-      EXPECT_TRUE(std::isnan(x)) << "element " << i << " is " << x;
-    else
-      EXPECT_NEAR(x, wanted[i], tolerance) << "element " << i;
-  }
-}
+using test::error_of;
+using test::expect_values;
+using test::waves;
 
 const double kNan = std::nan("");
 
@@ -523,27 +510,19 @@ TEST(MultiheadAttention, DropsOnlyWhileTraining) {
 
 TEST(MultiheadAttention, SaysWhatDoesNotFit) {
   nn::MultiheadAttention layer(8, 2);
-  const auto message = [&](const std::function<void()>& fn) -> std::string {
-    try {
-      fn();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
   const auto has = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
   const Tensor x = randn({5, 3, 8}), narrow = randn({5, 3, 6});
-  std::string text = message([&] { layer(narrow, narrow, narrow); });
+  std::string text = error_of([&] { layer(narrow, narrow, narrow); });
   EXPECT_TRUE(has(text, "6") && has(text, "8")) << text;
-  text = message([&] { layer(x, x, x, Tensor(), false, zeros({4, 4})); });
+  text = error_of([&] { layer(x, x, x, Tensor(), false, zeros({4, 4})); });
   EXPECT_TRUE(has(text, "attn_mask") && has(text, "[4, 4]") && has(text, "[5, 5]")) << text;
-  text = message([&] { layer(x, x, x, zeros({5, 3}, kBool)); });
+  text = error_of([&] { layer(x, x, x, zeros({5, 3}, kBool)); });
   EXPECT_TRUE(has(text, "key_padding_mask") && has(text, "[5, 3]")) << text;
-  text = message([&] { nn::MultiheadAttention(7, 2); });
+  text = error_of([&] { nn::MultiheadAttention(7, 2); });
   EXPECT_TRUE(has(text, "divisible")) << text;
-  text = message([&] { layer(Tensor(), x, x); });
+  text = error_of([&] { layer(Tensor(), x, x); });
   EXPECT_NE(text, "no error");
 }
 

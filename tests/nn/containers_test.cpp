@@ -4,11 +4,14 @@
 
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
 using namespace tandem::nn;
+using test::error_of;
+using test::printed;
 
 struct ScaleImpl : Cloneable<ScaleImpl> {
   explicit ScaleImpl(double factor) : factor(factor) { reset(); }
@@ -34,21 +37,6 @@ struct PowerImpl : Module {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(2.0)}, {2, AnyValue(false)})
 };
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-template <class T>
-std::string text_of(const T& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
-}
 
 TEST(Sequential, PassesValuesOfAnyTypeOn) {
   Sequential net(std::make_shared<SplitImpl>(), TimesImpl(), Scale(0.5), Functional(tandem::neg));
@@ -111,20 +99,20 @@ TEST(Sequential, DefaultArgumentsMayBeLeftOut) {
 
 TEST(Sequential, ErrorsSayWhichModule) {
   Sequential net({{"first", Scale(1)}, {"body", Sequential(Scale(2), TimesImpl())}});
-  EXPECT_NE(message_of([&] { net->forward(ones({2})); })
+  EXPECT_NE(error_of([&] { net->forward(ones({2})); })
                 .find("(in Sequential -> body: Sequential "
                       "-> 1: Times)"),
             std::string::npos)
-      << message_of([&] { net->forward(ones({2})); });
+      << error_of([&] { net->forward(ones({2})); });
   net->at<ScaleImpl>(0).weight.set_data(ones({3}));
-  const std::string text = message_of([&] { net->forward(ones({2})); });
+  const std::string text = error_of([&] { net->forward(ones({2})); });
   EXPECT_TRUE(text.ends_with("(in Sequential -> first: Scale(1))")) << text;
 }
 
 TEST(ModuleList, InsertMovesTheOthersOn) {
   ModuleList list(Scale(1), Scale(2));
   list->insert(1, Scale(5));
-  EXPECT_EQ(text_of(list),
+  EXPECT_EQ(printed(list),
             "tandem::nn::ModuleList(\n  (0): Scale(1)\n  (1): Scale(5)\n  (2): Scale(2)\n)");
   EXPECT_EQ(list->at<ScaleImpl>(2).path(), "ModuleList -> 2: Scale(2)");
   EXPECT_THROW(list->insert(7, Scale(1)), IndexError);

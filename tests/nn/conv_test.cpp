@@ -5,33 +5,18 @@
 #include <sstream>
 
 #include "tandem/tandem.h"
+#include "tests/helpers.h"
 
 namespace tandem::nn {
 namespace {
 
 namespace F = functional;
+using test::error_of;
+using test::printed;
 
 void expect_values(const Tensor& t, IntArrayRef sizes, const std::vector<double>& values) {
   ASSERT_EQ(t.sizes(), sizes);
-  const Tensor flat = t.detach().to(kDouble).flatten();
-  for (int64_t i = 0; i < flat.numel(); ++i)
-    EXPECT_NEAR(flat[i].item<double>(), values[static_cast<size_t>(i)], 2e-5) << "at " << i;
-}
-
-std::string printed(const Module& m) {
-  std::ostringstream out;
-  out << m;
-  return out.str();
-}
-
-template <class F>
-std::string message_of(F fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  test::expect_values(t, values, 2e-5);
 }
 
 Tensor weight() { return arange(36).to(kFloat).reshape({2, 2, 3, 3}) * 0.1 - 1.5; }
@@ -92,8 +77,7 @@ TEST(ConvTest, TransposedToAGivenSize) {
        1.36736,     1.7382,    0.381715,  -0.367307,  -0.783457, -2.30007,  -1.58016,  -1.5818,
        0.183313,    0.247437,  0.0425227, -0.0544082, -0.118269, -0.330664, -0.223434, -0.256371});
   const std::vector<int64_t> wrong{9, 9};
-  EXPECT_NE(message_of([&] { conv(image(), IntArrayRef(wrong)); }).find("5 to 6"),
-            std::string::npos);
+  EXPECT_NE(error_of([&] { conv(image(), IntArrayRef(wrong)); }).find("5 to 6"), std::string::npos);
 }
 
 TEST(ConvTest, Printing) {
@@ -139,11 +123,11 @@ TEST(ConvTest, ParametersAndFirstValues) {
 
 TEST(ConvTest, MistakesSayWhatDoesNotFit) {
   Sequential net(Conv2d(3, 8, 3), Conv2d(16, 8, 3));
-  const std::string channels = message_of([&] { net->forward(rand({1, 3, 9, 9})); });
+  const std::string channels = error_of([&] { net->forward(rand({1, 3, 9, 9})); });
   EXPECT_NE(channels.find("16 channels"), std::string::npos) << channels;
   EXPECT_NE(channels.find("[1, 8, 7, 7]"), std::string::npos) << channels;
   EXPECT_NE(channels.find("Conv2d(16, 8"), std::string::npos) << channels;
-  const std::string large = message_of([] { conv2d(rand({1, 1, 2, 2}), rand({1, 1, 3, 3})); });
+  const std::string large = error_of([] { conv2d(rand({1, 1, 2, 2}), rand({1, 1, 3, 3})); });
   EXPECT_NE(large.find("(3 x 3)"), std::string::npos) << large;
   EXPECT_NE(large.find("(2 x 2)"), std::string::npos) << large;
   const auto fails = [](auto fn) { EXPECT_THROW(fn(), Error); };

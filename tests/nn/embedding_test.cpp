@@ -13,26 +13,6 @@ namespace {
 namespace F = nn::functional;
 using namespace norm_tables;
 
-Tensor wave(const std::vector<int64_t>& sizes, double phase) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  std::vector<float> v(static_cast<size_t>(n));
-  for (size_t i = 0; i < v.size(); ++i)
-    v[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase) * 1.5 + 0.2);
-  return tensor(v).reshape(sizes).clone();
-}
-Tensor wave_with_grad(const std::vector<int64_t>& sizes, double phase) {
-  return wave(sizes, phase).set_requires_grad(true);
-}
-void expect_values(const Tensor& t, const std::vector<float>& expected, const char* what) {
-  ASSERT_EQ(t.numel(), static_cast<int64_t>(expected.size())) << what;
-  const Tensor flat = t.detach().reshape({-1}).to(kFloat).contiguous();
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(flat.data_ptr<float>()[i], expected[i], 2e-5 * std::abs(expected[i]) + 4e-6)
-        << what << " " << i;
-}
-void run_backward(const Tensor& y) { (y * wave(y.sizes().vec(), 3)).sum().backward(); }
-
 TEST(Embedding, LibTorchsValues) {
   const Tensor w = wave_with_grad({4, 3}, 0), i = tensor({1, 3, 1, 0, 3, 1}, kLong);
   const Tensor y = F::embedding(

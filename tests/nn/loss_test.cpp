@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tandem/tandem.h"
+#include "tests/helpers.h"
 
 namespace torch = tandem;
 #include "tests/nn/loss_cases.h"
@@ -15,6 +16,7 @@ namespace {
 namespace F = nn::functional;
 using loss_cases::wave;
 using loss_cases::whole;
+using test::printed;
 
 const std::map<std::string, std::vector<double>>& libtorch_values() {
   static const std::map<std::string, std::vector<double>> values = {
@@ -396,13 +398,6 @@ TEST(Ctc, SaysThatThereIsNoSecondDerivative) {
 }
 
 // -- modules ------------------------------------------------------------------------------------
-
-template <class M>
-std::string printed(const M& m) {
-  std::ostringstream out;
-  out << m;
-  return out.str();
-}
 
 TEST(LossModules, PrintAsLibTorchs) {
   EXPECT_EQ(printed(nn::L1Loss()), "tandem::nn::L1Loss()");

@@ -5,10 +5,12 @@
 #include "tandem/compile/compile.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
+using test::error_of;
 
 /// y = x @ weight + bias, as small as a layer with parameters can be.
 struct AffineImpl : nn::Cloneable<AffineImpl> {
@@ -54,15 +56,6 @@ struct NetImpl : nn::Cloneable<NetImpl> {
   Tensor calls;
 };
 TANDEM_MODULE(Net);
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Module, NamesParametersByPath) {
   Net net;
@@ -147,15 +140,15 @@ TEST(Module, PrintsItselfAndWhatIsBelow) {
 TEST(Module, ErrorsSayWhichModule) {
   Net net;
   // Called by ->, which leaves no trace of the parent's call: the registration names it.
-  const std::string text = message_of([&] { net->forward(ones({1, 5})); });
+  const std::string text = error_of([&] { net->forward(ones({1, 5})); });
   EXPECT_TRUE(text.ends_with("(in Net -> first: Affine(in=4, out=3))")) << text;
   EXPECT_NE(text.find("1x5 and 4x3"), std::string::npos) << text;
   // The same where the call is seen at every level, and while recording.
-  EXPECT_EQ(message_of([&] { net(ones({1, 5})); }), text);
+  EXPECT_EQ(error_of([&] { net(ones({1, 5})); }), text);
   auto f = compile([&](const Tensor& x) { return net(x); });
-  EXPECT_EQ(message_of([&] { f(ones({1, 5})); }), text);
+  EXPECT_EQ(error_of([&] { f(ones({1, 5})); }), text);
   // What is wrong outside of any module is told as before.
-  EXPECT_EQ(message_of([&] { ones({1, 5}).mm(ones({4, 3})); }).find("(in "), std::string::npos);
+  EXPECT_EQ(error_of([&] { ones({1, 5}).mm(ones({4, 3})); }).find("(in "), std::string::npos);
 }
 
 TEST(Module, ErrorsOutsideOfOpsSayWhichModuleToo) {
@@ -171,7 +164,7 @@ TEST(Module, ErrorsOutsideOfOpsSayWhichModuleToo) {
   };
   Picky picky;
   // What cannot be told is left out; the error stays the one that it was.
-  EXPECT_EQ(message_of([&] { picky.forward(ones({3})); }), "picky: wants 2 dimensions, not [3]");
+  EXPECT_EQ(error_of([&] { picky.forward(ones({3})); }), "picky: wants 2 dimensions, not [3]");
 }
 
 TEST(Module, ErrorsKeepTheirType) {

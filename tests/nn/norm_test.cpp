@@ -9,6 +9,7 @@
 #include "tandem/nn/nn.h"
 #include "tandem/ops/norm_op.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 #include "tests/nn/norm_tables.h"
 
 namespace tandem {
@@ -16,43 +17,13 @@ namespace {
 
 namespace F = nn::functional;
 using namespace norm_tables;
-
-Tensor wave(const std::vector<int64_t>& sizes, double phase) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  std::vector<float> v(static_cast<size_t>(n));
-  for (size_t i = 0; i < v.size(); ++i)
-    v[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase) * 1.5 + 0.2);
-  return tensor(v).reshape(sizes).clone();
-}
-Tensor wave_with_grad(const std::vector<int64_t>& sizes, double phase) {
-  return wave(sizes, phase).set_requires_grad(true);
-}
-
-// The tables have six digits.
-void expect_values(const Tensor& t, const std::vector<float>& expected, const char* what) {
-  ASSERT_EQ(t.numel(), static_cast<int64_t>(expected.size())) << what;
-  const Tensor flat = t.detach().reshape({-1}).to(kFloat).contiguous();
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(flat.data_ptr<float>()[i], expected[i], 2e-5 * std::abs(expected[i]) + 4e-6)
-        << what << " " << i;
-}
+using test::error_of;
 
 template <class M>
 void set_parameters(M& m) {
   const NoGradGuard no_grad;
   m->weight.copy_(wave(m->weight.sizes().vec(), 1));
   m->bias.copy_(wave(m->bias.sizes().vec(), 2));
-}
-void run_backward(const Tensor& y) { (y * wave(y.sizes().vec(), 3)).sum().backward(); }
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(BatchNorm, LibTorchsValues) {
@@ -160,15 +131,15 @@ TEST(Norms, MistakesNameTheLayerAndBothShapes) {
     for (const auto& p : parts) EXPECT_NE(message.find(p), std::string::npos) << message;
   };
   nn::BatchNorm2d bn(4);
-  expect(message_of([&] { bn(zeros({2, 3, 5, 5})); }), {"BatchNorm2d", "4", "[2, 3, 5, 5]"});
-  expect(message_of([&] { bn(zeros({2, 4, 5})); }), {"expected 4D input", "3D"});
+  expect(error_of([&] { bn(zeros({2, 3, 5, 5})); }), {"BatchNorm2d", "4", "[2, 3, 5, 5]"});
+  expect(error_of([&] { bn(zeros({2, 4, 5})); }), {"expected 4D input", "3D"});
   nn::LayerNorm ln(nn::LayerNormOptions({4}));
-  expect(message_of([&] { ln(zeros({2, 5})); }), {"LayerNorm", "[4]", "[2, 5]"});
+  expect(error_of([&] { ln(zeros({2, 5})); }), {"LayerNorm", "[4]", "[2, 5]"});
   nn::GroupNorm gn(2, 4);
-  expect(message_of([&] { gn(zeros({2, 6, 3})); }), {"GroupNorm", "weight", "6"});
-  expect(message_of([] { nn::GroupNorm(3, 4); }), {"GroupNorm", "3", "4"});
+  expect(error_of([&] { gn(zeros({2, 6, 3})); }), {"GroupNorm", "weight", "6"});
+  expect(error_of([] { nn::GroupNorm(3, 4); }), {"GroupNorm", "3", "4"});
   nn::Linear fc(3, 2);
-  expect(message_of([&] { fc(zeros({2, 4})); }), {"Linear(in_features=3", "[2, 4]"});
+  expect(error_of([&] { fc(zeros({2, 4})); }), {"Linear(in_features=3", "[2, 4]"});
   EXPECT_THROW(F::batch_norm(zeros({1, 3}), {}, {}, F::BatchNormFuncOptions().training(true)),
                ShapeError);
   EXPECT_THROW(batch_norm(zeros({2, 3}), {}, {}, {}, {}, false, 0.1, 1e-5), Error);

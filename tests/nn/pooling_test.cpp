@@ -9,38 +9,16 @@
 #include "tandem/compile/compile.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
 namespace F = tandem::nn::functional;
-
-Tensor waves(IntArrayRef sizes, double k = 1.7) {
-  return (arange(numel_of(sizes), kDouble) * k).sin().reshape(sizes);
-}
-
-void expect_values(const Tensor& t, const std::vector<double>& expected) {
-  ASSERT_EQ(t.numel(), static_cast<int64_t>(expected.size())) << t.sizes();
-  const Tensor flat = t.detach().to(kDouble).contiguous();
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(flat.data_ptr<double>()[i], expected[i], 1e-8) << "element " << i;
-}
-
-template <class M>
-std::string printed(const M& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using test::error_of;
+using test::expect_values;
+using test::printed;
+using test::waves;
 
 TEST(Pooling, MaxWithIndices) {
   const auto [values, indices] = F::max_pool2d_with_indices(
@@ -125,7 +103,7 @@ TEST(Pooling, UnpoolPutsBack) {
   EXPECT_EQ(back.ne(0).sum().item<int64_t>(), y.numel());
   EXPECT_EQ(unpool->forward(y, indices, std::vector<int64_t>{2, 3, 7, 9}).sizes(),
             (IntArrayRef{2, 3, 7, 9}));
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(error_of([&] {
               unpool->forward(y, indices, std::vector<int64_t>{20, 9});
             }).find("must be between"),
             std::string::npos);
@@ -169,7 +147,7 @@ TEST(Pooling, Prints) {
 
 TEST(Pooling, MistakesAreNamed) {
   nn::MaxPool2d pool(5);
-  const std::string small = message_of([&] { pool(zeros({1, 3, 4, 4})); });
+  const std::string small = error_of([&] { pool(zeros({1, 3, 4, 4})); });
   EXPECT_NE(small.find("max_pool2d"), std::string::npos) << small;
   EXPECT_NE(small.find("[4, 4]"), std::string::npos) << small;
   EXPECT_NE(small.find("MaxPool2d(kernel_size=[5, 5]"), std::string::npos) << small;

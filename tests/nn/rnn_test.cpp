@@ -10,11 +10,13 @@
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
+#include "tests/helpers.h"
 #include "tests/nn/rnn_tables.h"
 
 namespace tandem::nn {
 namespace {
 
+using test::error_of;
 using utils::rnn::PackedSequence;
 
 Tensor filled(IntArrayRef sizes, double k) {
@@ -34,24 +36,12 @@ Tensor weighted(const Tensor& t) { return (t * filled(t.sizes(), 3)).sum(); }
 void expect_values(const std::vector<Tensor>& parts, const std::vector<double>& expected) {
   std::vector<Tensor> flat;
   for (const Tensor& p : parts) flat.push_back(p.reshape({-1}));
-  const Tensor got = cat(flat).detach();
-  ASSERT_EQ(got.numel(), static_cast<int64_t>(expected.size()));
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(got[static_cast<int64_t>(i)].item<double>(), expected[i], 1e-8) << "element " << i;
+  test::expect_values(cat(flat), expected);
 }
 
 template <class M>
 Tensor grad_of(M& m, const std::string& name) {
   return m->named_parameters()[name].grad();
-}
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 #define EXPECT_ERROR(statement, part)                                      \

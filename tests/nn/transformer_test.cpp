@@ -8,13 +8,15 @@
 #include "tandem/compile/compile.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
+using test::waves;
 
-Tensor waves(IntArrayRef sizes, double step) {
-  return (arange(numel_of(sizes), kDouble) * step).sin().view(sizes);
+void expect_values(const Tensor& got, const std::vector<double>& wanted) {
+  test::expect_values(got, wanted, 2e-8);
 }
 
 void set_parameters(nn::Module& module) {
@@ -22,13 +24,6 @@ void set_parameters(nn::Module& module) {
   module.to(kDouble);
   for (Tensor& p : module.parameters())
     p.copy_(((arange(p.numel(), kDouble) * 0.7).cos() * 0.4).view(p.sizes()));
-}
-
-void expect_values(const Tensor& got, const std::vector<double>& wanted) {
-  ASSERT_EQ(got.numel(), static_cast<int64_t>(wanted.size()));
-  const Tensor flat = got.detach().contiguous().view(-1);
-  for (size_t i = 0; i < wanted.size(); ++i)
-    EXPECT_NEAR(flat[static_cast<int64_t>(i)].item<double>(), wanted[i], 2e-8) << "element " << i;
 }
 
 TEST(Transformer, EncoderLayerHasLibTorchsValues) {

@@ -7,38 +7,16 @@
 
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace {
 
 using namespace tandem;
 namespace F = tandem::nn::functional;
-
-Tensor waves(IntArrayRef sizes, double k = 1.7) {
-  return (arange(numel_of(sizes), kDouble) * k).sin().reshape(sizes);
-}
-
-void expect_values(const Tensor& t, const std::vector<double>& expected) {
-  ASSERT_EQ(t.numel(), static_cast<int64_t>(expected.size())) << t.sizes();
-  const Tensor flat = t.detach().to(kDouble).contiguous();
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(flat.data_ptr<double>()[i], expected[i], 1e-8) << "element " << i;
-}
-
-template <class M>
-std::string printed(const M& module) {
-  std::ostringstream out;
-  out << module;
-  return out.str();
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using test::error_of;
+using test::expect_values;
+using test::printed;
+using test::waves;
 
 TEST(Padding, Layers) {
   const Tensor x = arange(4, kDouble).view({1, 2, 2});
@@ -61,7 +39,7 @@ TEST(Padding, Prints) {
 }
 
 TEST(Padding, MistakesAreNamed) {
-  const std::string far = message_of([] { nn::ReflectionPad1d(3)(zeros({1, 2, 3})); });
+  const std::string far = error_of([] { nn::ReflectionPad1d(3)(zeros({1, 2, 3})); });
   EXPECT_NE(far.find("padding (3, 3)"), std::string::npos) << far;
   EXPECT_NE(far.find("ReflectionPad1d(padding=[3, 3])"), std::string::npos) << far;
   EXPECT_THROW(F::pad(zeros({2}), F::PadFuncOptions({1})), Error);

@@ -9,9 +9,9 @@
 namespace tandem {
 namespace {
 
-using testing::counting;
-using testing::Shape;
-using testing::values;
+using test::counting;
+using test::Shape;
+using test::values;
 using V = std::vector<double>;
 
 TEST(Gather, LastWriteWinsAndSumsAreInOrder) {

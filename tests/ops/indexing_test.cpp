@@ -9,12 +9,13 @@ namespace tandem {
 namespace {
 
 using namespace tandem::indexing;
-using testing::counting;
-using testing::Numbers;
-using testing::ravel;
-using testing::Shape;
-using testing::unravel;
-using testing::values;
+using test::counting;
+using test::error_of;
+using test::Numbers;
+using test::ravel;
+using test::Shape;
+using test::unravel;
+using test::values;
 
 // -- a second implementation, element by element --------------------------------------------------
 
@@ -167,7 +168,7 @@ std::vector<TensorIndex> random_index(Numbers& r, const Shape& x, Shape& shared)
         if (r.below(3) == 0 && !shape.empty()) shape[0] = 1;
         std::vector<double> v(static_cast<size_t>(numel_of(shape)));
         for (double& i : v) i = static_cast<double>(r.below(2 * n) - n);
-        entries.emplace_back(testing::from_values(v, shape, r.below(2) ? kLong : kInt));
+        entries.emplace_back(test::from_values(v, shape, r.below(2) ? kLong : kInt));
         ++d;
         break;
       }
@@ -255,7 +256,7 @@ TEST(Indexing, MasksAgainstLoops) {
     for (double& b : bits) b = static_cast<double>(r.below(2));
     std::vector<TensorIndex> entries;
     for (int64_t d = 0; d < before; ++d) entries.emplace_back(Slice());
-    entries.emplace_back(testing::from_values(bits, shape, kBool));
+    entries.emplace_back(test::from_values(bits, shape, kBool));
     if (r.below(2) && before + masked < 3) entries.emplace_back(1);
     const Want want = reference(x_sizes, entries);
     const Tensor x = counting(x_sizes);
@@ -332,14 +333,6 @@ TEST(Indexing, ByteMasksWarn) {
             std::string::npos);
 }
 
-std::string error_of(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 #define EXPECT_ERROR(expression, text)                                   \
   EXPECT_NE(error_of([&] { expression; }).find(text), std::string::npos) \
       << error_of([&] { expression; })

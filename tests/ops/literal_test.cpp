@@ -7,8 +7,9 @@
 namespace tandem {
 namespace {
 
-using testing::Shape;
-using testing::values;
+using test::error_of;
+using test::Shape;
+using test::values;
 using Data = detail::TensorDataContainer;
 
 void expect(const Tensor& t, DType type, const Shape& sizes, const std::vector<double>& v) {
@@ -60,15 +61,6 @@ TEST(Literal, OptionsDecide) {
   expect(tensor({0.1f}), kDouble, {1}, {0.1f});
   expect(tensor({1}), kLong, {1}, {1});
   set_default_dtype(kFloat);
-}
-
-std::string error_of(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(Literal, UnequalListsAreErrors) {

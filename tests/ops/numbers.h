@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 /// Tensors as lists of numbers, for tests that look at special values.
 namespace tandem {
@@ -20,16 +21,7 @@ inline Numbers numbers(const Tensor& t) {
   const Tensor d = t.detach().to(kDouble).contiguous();
   return Numbers(d.data_ptr<double>(), d.data_ptr<double>() + d.numel());
 }
-/// What the error that f throws says.
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using test::error_of;
 inline const double kNan = std::nan("");
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-using testing::counting;
+using test::counting;
 
 TEST(Print, Small) {
   EXPECT_EQ(str(Tensor()), "[ Tensor (undefined) ]");

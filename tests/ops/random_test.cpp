@@ -6,23 +6,16 @@
 
 #include "tandem/base/parallel.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 namespace tandem {
 namespace {
 
+using test::error_of;
+
 bool same(const Tensor& a, const Tensor& b) {
   return a.sizes() == b.sizes() && (a == b).all().item<bool>();
 }
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(RandomOps, ASeedGivesTheSameNumbersForAnyThreadCount) {
   set_num_threads(1);
   manual_seed(42);

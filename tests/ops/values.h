@@ -5,18 +5,12 @@
 
 #include "tandem/core/tensor.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 // Small helpers of the tests of ops: tensors as plain vectors.
-namespace tandem::testing {
+namespace tandem::test {
 
 using Shape = std::vector<int64_t>;
-
-/// The values in row-major order.
-inline std::vector<double> values(const Tensor& t) {
-  const Tensor flat = t.detach().to(kDouble).contiguous();
-  const double* p = flat.numel() ? flat.data_ptr<double>() : nullptr;
-  return std::vector<double>(p, p + flat.numel());
-}
 
 inline Tensor from_values(const std::vector<double>& v, const Shape& sizes, DType t = kDouble) {
   return tensor(v, kDouble).to(t).reshape(sizes).clone();  // not a view
@@ -69,4 +63,4 @@ inline int64_t ravel(const Shape& at, const Shape& s) {
   return i;
 }
 
-}  // namespace tandem::testing
+}  // namespace tandem::test

@@ -8,12 +8,13 @@
 namespace tandem {
 namespace {
 
-using testing::counting;
-using testing::Numbers;
-using testing::ravel;
-using testing::Shape;
-using testing::unravel;
-using testing::values;
+using test::counting;
+using test::error_of;
+using test::Numbers;
+using test::ravel;
+using test::Shape;
+using test::unravel;
+using test::values;
 
 using View = std::function<Tensor(const Tensor&)>;
 
@@ -376,21 +377,13 @@ TEST(View, FreeFunctionsOfSeveral) {
 
 TEST(View, ErrorsNameTheOp) {
   const Tensor x = counting({2, 3});
-  auto message = [](auto fn) -> std::string {
-    try {
-      fn();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
-  EXPECT_NE(message([&] { x.unfold(1, 4, 1); }).find("unfold: maximum size"), std::string::npos);
-  EXPECT_NE(message([&] { x.as_strided({7}, {1}); }).find("as_strided: sizes [7]"),
+  EXPECT_NE(error_of([&] { x.unfold(1, 4, 1); }).find("unfold: maximum size"), std::string::npos);
+  EXPECT_NE(error_of([&] { x.as_strided({7}, {1}); }).find("as_strided: sizes [7]"),
             std::string::npos);
-  EXPECT_NE(message([&] { x.diagonal(0, 1, 1); }).find("diagonal"), std::string::npos);
-  EXPECT_NE(message([&] { x.unflatten(1, {2, 2}); }).find("unflatten"), std::string::npos);
-  EXPECT_NE(message([&] { x.movedim({0, 0}, {0, 1}); }).find("movedim"), std::string::npos);
-  EXPECT_NE(message([&] { x.t().view({6}); }).find("reshape"), std::string::npos);
+  EXPECT_NE(error_of([&] { x.diagonal(0, 1, 1); }).find("diagonal"), std::string::npos);
+  EXPECT_NE(error_of([&] { x.unflatten(1, {2, 2}); }).find("unflatten"), std::string::npos);
+  EXPECT_NE(error_of([&] { x.movedim({0, 0}, {0, 1}); }).find("movedim"), std::string::npos);
+  EXPECT_NE(error_of([&] { x.t().view({6}); }).find("reshape"), std::string::npos);
 }
 
 }  // namespace

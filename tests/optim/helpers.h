@@ -9,8 +9,11 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
+#include "tests/helpers.h"
 
 namespace tandem::optim {
+
+using test::expect_values;
 
 /// The statement throws an Error whose text holds `part`.
 #define EXPECT_THROW_WITH(statement, part)                                      \
@@ -45,14 +48,6 @@ struct Problem {
 
   std::vector<Tensor> params;
 };
-
-inline void expect_values(const std::vector<double>& got, const std::vector<double>& expected,
-                          double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i])))
-        << "element " << i;
-}
 
 inline void expect_same(const Tensor& got, const Tensor& expected) {
   ASSERT_TRUE(got.defined() && expected.defined());

@@ -13,10 +13,13 @@
 #include "tandem/ops/matmul_op.h"
 #include "tandem/ops/reduction_op.h"
 #include "tandem/ops/view_op.h"
+#include "tests/helpers.h"
 #include "tests/runtime/graphs.h"
 
 namespace tandem::runtime {
 namespace {
+
+using test::error_of;
 
 Tensor numbers(IntArrayRef sizes) { return randn(sizes); }
 
@@ -250,18 +253,9 @@ TEST(ExecutorWrites, AnArgumentThatSharesMemoryWithAWrittenTensor) {
 
 // -- what goes wrong ---------------------------------------------------------------------------
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
 #define EXPECT_MESSAGE(call, text)                               \
   do {                                                           \
-    const std::string message = message_of([&] { call; });       \
+    const std::string message = error_of([&] { call; });         \
     EXPECT_NE(message.find(text), std::string::npos) << message; \
   } while (false)
 
