@@ -3,10 +3,10 @@
 //
 //   loss [TEXT]   the table, with one thread and with all; only lines that contain TEXT
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <thread>
 
+#include "bench/timing.h"
 #include "tandem/base/parallel.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/tandem.h"
@@ -15,17 +15,6 @@ namespace torch = tandem;
 #include "bench/loss_workloads.h"
 
 namespace {
-
-double seconds(const std::function<void()>& call, int calls) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 void table(int threads, const std::string& only) {
   tandem::set_num_threads(threads);

@@ -9,11 +9,11 @@
 #include <memory>
 #include <thread>
 
+#include "bench/timing.h"
 #include "tandem/tandem.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace optim = tandem::optim;
 
 /// Convolutions, their norms' weights and biases, and the last layer: 161 tensors.
@@ -83,12 +83,6 @@ std::function<void()> compiled(const std::string& name, const ParameterShapes& s
     return x * 1;
   });
   return [f, x = tandem::ones({1})] { f(x); };
-}
-
-double seconds(const std::function<void()>& fn, int64_t calls) {
-  const auto start = Clock::now();
-  for (int64_t i = 0; i < calls; ++i) fn();
-  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
 }
 
 /// The fastest of interleaved rounds, so that a noisy neighbour hits all contestants alike.

@@ -4,12 +4,12 @@
 // rounds.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "bench/timing.h"
 #include "tandem/base/parallel.h"
 #include "tandem/tandem.h"
 
@@ -17,17 +17,6 @@ namespace torch = tandem;
 #include "bench/pointwise_workloads.h"
 
 namespace {
-
-double seconds(const std::function<void()>& call, int calls) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 /// Time to copy n floats into memory that is already there, with as many threads.
 double copy_seconds(int64_t n) {

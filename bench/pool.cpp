@@ -2,27 +2,16 @@
 // interleaved, medians are printed.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <thread>
 
+#include "bench/timing.h"
 #include "tandem/tandem.h"
 
 namespace torch = tandem;
 #include "bench/pool_workloads.h"
 
 namespace {
-
-double seconds(const std::function<void()>& call, int calls) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 void compare(const std::string& name, const std::function<void()>& ours,
              const std::function<void()>& theirs) {

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-inline double seconds(const std::function<void()>& call, int calls = 1) {
+inline double seconds(const std::function<void()>& call, int64_t calls = 1) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double>(Clock::now() - start).count() / calls;
+  for (int64_t i = 0; i < calls; ++i) call();
+  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
 }
 
 inline double median(std::vector<double> v) {
