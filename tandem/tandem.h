@@ -38,4 +38,5 @@
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
 #include "tandem/serialize/archive.h"
+#include "tandem/torch_macros.h"
 #include "tandem/train/train.h"

@@ -6,8 +6,8 @@
 ///     #include <tandem/tandem.h>
 ///     namespace torch = tandem;
 ///
-/// This header is for the others: those that say at::, c10:: or TORCH_CHECK, or that open namespace
-/// torch themselves.
+/// This header is for the others, in place of those two lines: those that say at:: or c10::, or
+/// that open namespace torch themselves.
 
 #include <unistd.h>
 
@@ -232,20 +232,18 @@ inline Tensor& matmul_out(Tensor& out, const Tensor& x, const Tensor& y) {
 }
 }  // namespace at
 
-namespace torch {
-using namespace tandem;
+// Not a namespace of its own: programs may open it, and `using namespace torch` must find one nn.
+#define torch tandem
+
+namespace tandem {
 using at::add_out;
 using at::div_out;
 using at::matmul_out;
 using at::mm_out;
 using at::mul_out;
 using at::sub_out;
-using c10::make_optional;
-using c10::nullopt;
-using c10::optional;
 using c10::scalarTypeToTypeMeta;
 using c10::typeMetaToScalarType;
-using std::make_unique;
 
 template <bool... Values>
 struct all_of : std::bool_constant<(Values && ...)> {};
@@ -255,11 +253,10 @@ template <bool Condition, class T = void>
 using enable_if_t = std::enable_if_t<Condition, T>;
 /// Calls the function with each of the arguments, one after the other.
 template <class F, class... Ts>
-void apply(F function, Ts&&... ts) {
+requires(std::is_invocable_v<F&, Ts>&&...) void apply(F function, Ts&&... ts) {
   (function(std::forward<Ts>(ts)), ...);
 }
 namespace detail {
-using namespace tandem::detail;
 template <class... Ts>
 constexpr bool check_not_lvalue_references() {
   return ((!std::is_lvalue_reference_v<Ts> || std::is_const_v<std::remove_reference_t<Ts>>)&&...);
@@ -275,90 +272,7 @@ requires(has_forward<M>::value) struct return_type_of_forward<M, Args...> {
 };
 }  // namespace detail
 namespace nn {
-using namespace tandem::nn;
 // Programs written for LibTorch may compare what modules print.
 inline const bool kPrintsAsLibTorch = (set_printed_namespace("torch::nn::"), true);
 }  // namespace nn
-}  // namespace torch
-
-#define TORCH_ARG(type, name) TANDEM_ARG(type, name)
-
-#define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)
-#define TORCH_MODULE(Name) TANDEM_MODULE(Name)
-
-#define TORCH_CHECK(condition, ...) TANDEM_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_INDEX(condition, ...) TANDEM_CHECK_INDEX(condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_TYPE(condition, ...) TANDEM_CHECK_TYPE(condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_VALUE(condition, ...) \
-  TANDEM_CHECK_AS(::tandem::ValueError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
-  TANDEM_CHECK_AS(::tandem::NotImplementedError, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_INTERNAL_ASSERT(condition, ...) TANDEM_ASSERT(condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_ARG(condition, argument, ...) \
-  TANDEM_CHECK(condition, "invalid argument ", argument, ": " __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_ARG_CHECK(condition, argument, ...) \
-  TORCH_CHECK_ARG(condition, argument __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_WARN(...) TANDEM_WARN(__VA_ARGS__)
-#define TORCH_WARN_ONCE(...) TANDEM_WARN_ONCE(__VA_ARGS__)
-#define AT_ERROR(...) TANDEM_CHECK(false, __VA_ARGS__)
-#define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
-
-// AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { scalar_t* p = x.data_ptr<scalar_t>();
-// ... })
-#define AT_DISPATCH_CASE(dtype, ...)                                                 \
-  case dtype: {                                                                      \
-    using scalar_t [[maybe_unused]] = typename ::tandem::type_of_dtype<dtype>::type; \
-    return __VA_ARGS__();                                                            \
-  }
-#define AT_DISPATCH_SWITCH(type, name, ...)                                          \
-  [&] {                                                                              \
-    const ::tandem::DType tandem_type = (type);                                      \
-    switch (tandem_type) {                                                           \
-      __VA_ARGS__                                                                    \
-      default:                                                                       \
-        ::tandem::detail::raise<::tandem::NotImplementedError>(                      \
-            ::tandem::str('"', name, "\" not implemented for '", tandem_type, "'")); \
-    }                                                                                \
-  }()
-#define AT_DISPATCH_CASE_FLOATING_TYPES(...)       \
-  AT_DISPATCH_CASE(::tandem::kDouble, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kFloat, __VA_ARGS__)
-#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)     \
-  AT_DISPATCH_CASE(::tandem::kByte, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kChar, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kInt, __VA_ARGS__)  \
-  AT_DISPATCH_CASE(::tandem::kLong, __VA_ARGS__) \
-  AT_DISPATCH_CASE(::tandem::kShort, __VA_ARGS__)
-#define AT_DISPATCH_CASE_ALL_TYPES(...)        \
-  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) \
-  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
-#define AT_DISPATCH_FLOATING_TYPES(type, name, ...) \
-  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, name, ...)      \
-  AT_DISPATCH_SWITCH(type, name,                                  \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
-                         AT_DISPATCH_CASE(::tandem::kHalf, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND(extra, type, name, ...)    \
-  AT_DISPATCH_SWITCH(type, name,                                  \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
-                         AT_DISPATCH_CASE(extra, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND2(extra1, extra2, type, name, ...)            \
-  AT_DISPATCH_SWITCH(type, name,                                                    \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE( \
-                         extra1, __VA_ARGS__) AT_DISPATCH_CASE(extra2, __VA_ARGS__))
-#define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) \
-  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(type, name, ...) \
-  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND(extra, type, name, ...) \
-  AT_DISPATCH_SWITCH(type, name,                          \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND2(extra1, extra2, type, name, ...)                                \
-  AT_DISPATCH_SWITCH(type, name,                                                                   \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra1, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(extra2, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND3(extra1, extra2, extra3, type, name, ...)                        \
-  AT_DISPATCH_SWITCH(type, name,                                                                   \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(extra1, __VA_ARGS__) \
-                         AT_DISPATCH_CASE(extra2, __VA_ARGS__)                                     \
-                             AT_DISPATCH_CASE(extra3, __VA_ARGS__))
+}  // namespace tandem
