@@ -2,6 +2,9 @@
 
 // Networks by name.
 #include "tandem/models/cell_stack.h"
+#include "tandem/models/cifar_resnet.h"
+#include "tandem/models/registry.h"
 #include "tandem/models/resnet.h"
 #include "tandem/models/seq2seq.h"
 #include "tandem/models/vgg.h"
+#include "tandem/models/weights.h"

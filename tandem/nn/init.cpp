@@ -10,6 +10,8 @@ namespace tandem::nn::init {
 
 namespace {
 
+thread_local bool t_skip = false;
+
 double kaiming_std(const Tensor& tensor, double a, FanModeType mode,
                    NonlinearityType nonlinearity) {
   const auto [fan_in, fan_out] = _calculate_fan_in_and_fan_out(tensor);
@@ -32,6 +34,9 @@ Tensor fill_uniform(Tensor tensor, double std) {
 }
 
 }  // namespace
+
+SkipGuard::SkipGuard() : before_(std::exchange(t_skip, true)) {}
+SkipGuard::~SkipGuard() { t_skip = before_; }
 
 double calculate_gain(NonlinearityType nonlinearity, double param) {
   if (std::holds_alternative<enumtype::kTanh>(nonlinearity)) return 5.0 / 3.0;
@@ -72,12 +77,12 @@ Tensor dirac_(Tensor tensor) {
 
 Tensor normal_(Tensor tensor, double mean, double std) {
   NoGradGuard no_grad;
-  return tensor.normal_(mean, std);
+  return t_skip ? tensor : tensor.normal_(mean, std);
 }
 
 Tensor uniform_(Tensor tensor, double low, double high) {
   NoGradGuard no_grad;
-  return tensor.uniform_(low, high);
+  return t_skip ? tensor : tensor.uniform_(low, high);
 }
 
 Tensor orthogonal_(Tensor tensor, double gain) {
@@ -85,7 +90,7 @@ Tensor orthogonal_(Tensor tensor, double gain) {
   TANDEM_CHECK_SHAPE(tensor.dim() >= 2,
                      "orthogonal_: Only tensors with 2 or more dimensions are supported, not ",
                      tensor.sizes());
-  if (tensor.numel() == 0) return tensor;
+  if (tensor.numel() == 0 || t_skip) return tensor;
   const int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
   const bool wide = rows < columns;
   auto [q, r] = linalg_qr(wide ? randn({columns, rows}, tensor.options().requires_grad(false))
@@ -107,6 +112,7 @@ Tensor sparse_(Tensor tensor, double sparsity, double std) {
                   "sparse_: the share of zeros is to be between 0 and 1, but is ", sparsity);
   const int64_t rows = tensor.size(0), columns = tensor.size(1);
   const auto zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
+  if (t_skip) return tensor;
   tensor.normal_(0, std);
   if (zeros == 0 || tensor.numel() == 0) return tensor;
   const Tensor order = rand({rows, columns}).argsort(int64_t{0});

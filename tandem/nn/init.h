@@ -16,6 +16,20 @@ using NonlinearityType =
                  enumtype::kSigmoid, enumtype::kTanh, enumtype::kReLU, enumtype::kLeakyReLU>;
 using FanModeType = std::variant<enumtype::kFanIn, enumtype::kFanOut>;
 
+/// In its scope, on its thread, random first values are left out: new layers hold whatever was in
+/// their memory. For networks whose weights come from a file right afterwards: the values that
+/// nobody will see take most of the time that a big network is made in.
+class SkipGuard {
+ public:
+  SkipGuard();
+  ~SkipGuard();
+  SkipGuard(const SkipGuard&) = delete;
+  SkipGuard& operator=(const SkipGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// By what a layer's weights are scaled for the activation that follows it; param is the slope of a
 /// leaky ReLU.
 double calculate_gain(NonlinearityType nonlinearity, double param = 0.01);

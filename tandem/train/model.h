@@ -81,11 +81,15 @@ class Model {
  public:
   /// A network to be made of layers by add().
   Model();
-  /// Any module, or its holder, whose forward() takes a tensor and gives one.
+  /// Any module, or its holder, whose forward() takes a tensor and gives one; also an AnyModule.
   template <class Net>
   explicit Model(Net net)
-      : module_(module_of(net)),
-        forward_([net](const Tensor& x) mutable -> Tensor { return net->forward(x); }) {}
+      : module_(module_of(net)), forward_([net](const Tensor& x) mutable -> Tensor {
+          if constexpr (requires { net->forward(x); })
+            return net->forward(x);
+          else
+            return net.forward(x);
+        }) {}
   ~Model();
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;

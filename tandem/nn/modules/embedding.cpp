@@ -1,6 +1,7 @@
 #include "tandem/nn/modules/embedding.h"
 
 #include "tandem/nn/functional/embedding.h"
+#include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -35,7 +36,7 @@ Tensor first_weight(const char* name, const Options& o) {
 template <class Options>
 void fill_weight(const Tensor& weight, const Options& o) {
   const NoGradGuard no_grad;
-  weight.normal_();
+  init::normal_(weight);
   if (o.padding_idx() && weight.size(0) > 0) weight.select(0, *o.padding_idx()).zero_();
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/nn/functional/linear.h"
+#include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -10,10 +11,9 @@ namespace {
 
 // Uniform in +-1 / sqrt(features): the usual first values.
 void fill_parameters(const Tensor& weight, const Tensor& bias, int64_t features) {
-  const NoGradGuard no_grad;
   const double bound = features > 0 ? 1 / std::sqrt(static_cast<double>(features)) : 0;
-  weight.uniform_(-bound, bound);
-  if (bias.defined()) bias.uniform_(-bound, bound);
+  init::uniform_(weight, -bound, bound);
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
 
 const char* truth(bool b) { return b ? "true" : "false"; }

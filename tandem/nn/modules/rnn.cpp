@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "tandem/base/warning.h"
+#include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -90,9 +91,8 @@ void RNNImplBase<Derived>::reset() {
 
 template <class Derived>
 void RNNImplBase<Derived>::reset_parameters() {
-  const NoGradGuard no_grad;
   const double bound = 1 / std::sqrt(static_cast<double>(options_base.hidden_size()));
-  for (const Tensor& weight : flat_weights_) weight.uniform_(-bound, bound);
+  for (const Tensor& weight : flat_weights_) init::uniform_(weight, -bound, bound);
 }
 
 template <class Derived>

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "tandem/nn/init.h"
 #include "tandem/nn/modules/rnn.h"
 #include "tandem/ops/ops.h"
 
@@ -30,9 +31,8 @@ void RNNCellImplBase<Derived>::reset() {
 
 template <class Derived>
 void RNNCellImplBase<Derived>::reset_parameters() {
-  const NoGradGuard no_grad;
   const double bound = 1 / std::sqrt(static_cast<double>(options_base.hidden_size()));
-  for (const Tensor& weight : this->parameters()) weight.uniform_(-bound, bound);
+  for (const Tensor& weight : this->parameters()) init::uniform_(weight, -bound, bound);
 }
 
 template <class Derived>
