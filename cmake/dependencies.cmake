@@ -1,4 +1,4 @@
-# What comes from Debian: oneDNN, Highway, LAPACK, LLVM, OpenMP, zlib, threads.
+# What comes from Debian: oneDNN, Highway, LAPACK, LLVM, OpenMP, zlib, libpng, libjpeg, threads.
 find_package(Threads REQUIRED)
 
 # One thread pool in the process. oneDNN and OpenBLAS bring libgomp, so Tandem uses libgomp as well.
@@ -46,6 +46,16 @@ find_library(TANDEM_ZLIB_LIBRARY z REQUIRED)
 add_library(tandem_zlib INTERFACE)
 target_include_directories(tandem_zlib SYSTEM INTERFACE ${TANDEM_ZLIB_INCLUDE})
 target_link_libraries(tandem_zlib INTERFACE ${TANDEM_ZLIB_LIBRARY})
+
+# Images.
+find_path(TANDEM_PNG_INCLUDE png.h REQUIRED)
+find_library(TANDEM_PNG_LIBRARY png REQUIRED)
+find_path(TANDEM_JPEG_INCLUDE jpeglib.h REQUIRED)
+find_library(TANDEM_JPEG_LIBRARY jpeg REQUIRED)
+add_library(tandem_images INTERFACE)
+target_include_directories(tandem_images SYSTEM INTERFACE ${TANDEM_PNG_INCLUDE}
+  ${TANDEM_JPEG_INCLUDE})
+target_link_libraries(tandem_images INTERFACE ${TANDEM_PNG_LIBRARY} ${TANDEM_JPEG_LIBRARY})
 
 # LLVM's C headers. Its library is opened at run time, when the first kernel has to be made
 # (jit/llvm/api.h says why), so nothing is linked, and the shared and the static library need it alike.

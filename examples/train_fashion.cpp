@@ -18,8 +18,6 @@
 #include <iostream>
 #include <vector>
 
-#include "examples/common/drawn_digits.h"
-
 using namespace tandem;
 using namespace tandem::trainer;
 
@@ -138,7 +136,7 @@ Data load(const Options& o) {
       train = std::min(train, o.samples);
       test = std::min(test, std::max<int64_t>(1'000, o.samples));
     }
-    data = {drawn_digits::make(train, 2 * seed), drawn_digits::make(test, 2 * seed + 1)};
+    data = {data::draw_digits(train, 2 * seed), data::draw_digits(test, 2 * seed + 1)};
   } else {
     data = {io::read_idx_pair(o.data, "train"), io::read_idx_pair(o.data, "t10k")};
   }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "examples/common/drawn_digits.h"
 #include "tandem/tandem.h"
 
 /// The 28x28 convolutional classifier and its training in one process: what every way of training
@@ -23,7 +22,7 @@ struct Data {
 };
 
 inline Data make_data(int64_t n, uint32_t seed) {
-  const tandem::io::LabelledImages digits = drawn_digits::make(n, seed);
+  const tandem::io::LabelledImages digits = tandem::data::draw_digits(n, seed);
   return {digits.images.to(tandem::kFloat).div(255).sub(0.5).unsqueeze(1), digits.labels};
 }
 

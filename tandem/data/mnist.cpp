@@ -1,6 +1,7 @@
 #include "tandem/data/mnist.h"
 
 #include "tandem/base/env.h"
+#include "tandem/data/detail/images.h"
 #include "tandem/io/idx.h"
 #include "tandem/ops/ops.h"
 
@@ -8,7 +9,7 @@ namespace tandem::data::datasets {
 
 MNIST::MNIST(const std::string& root, Mode mode) : mode_(mode) {
   const auto [images, labels] = io::read_idx_pair(root, is_train() ? "train" : "t10k");
-  images_ = images.unsqueeze(1).to(kFloat).div_(255);
+  images_ = data::detail::zero_to_one(images.unsqueeze(1));
   targets_ = labels;
 }
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "tandem/io/utf8.h"
+
 namespace tandem::io {
 namespace {
 
@@ -94,26 +96,12 @@ void JsonReader::escape(std::string& out) {
   ++at_;
 }
 
-// One character of more than one byte; overlong forms and surrogates are mistakes.
+// One character of more than one byte.
 void JsonReader::utf8(std::string& out) {
-  const auto byte = [&](size_t i) -> unsigned {
-    return at_ + i < text_.size() ? static_cast<unsigned char>(text_[at_ + i]) : 0u;
-  };
-  const unsigned first = byte(0);
-  const size_t more = first >= 0xC2 && first < 0xE0   ? 1
-                      : first >= 0xE0 && first < 0xF0 ? 2
-                      : first >= 0xF0 && first < 0xF5 ? 3
-                                                      : 0;
-  bool good = more > 0;
-  for (size_t i = 1; i <= more; ++i) good = good && (byte(i) & 0xC0) == 0x80;
-  const unsigned second = byte(1);
-  if (first == 0xE0) good = good && second >= 0xA0;
-  if (first == 0xED) good = good && second < 0xA0;
-  if (first == 0xF0) good = good && second >= 0x90;
-  if (first == 0xF4) good = good && second < 0x90;
-  if (!good) fail("a string that is not UTF-8");
-  out.append(text_.substr(at_, more + 1));
-  at_ += more + 1;
+  const size_t length = utf8_length(text_, at_);
+  if (length == 0) fail("a string that is not UTF-8");
+  out.append(text_.substr(at_, length));
+  at_ += length;
 }
 
 std::string JsonReader::string() {

@@ -4,6 +4,8 @@
 Each line of FOLDER/list.txt is the name of a file, a tab, and a piece of the message that must refuse it.
 The good files that the bad ones are made from are listed too, with the message "ok".
 """
+import base64
+import gzip
 import io
 import json
 import struct
@@ -233,6 +235,256 @@ dcentral = deflated.find(b"PK\x01\x02")
 nz("deflate_damaged", "damaged", base=deflated, at=40, value=b"\xff\xff\xff\xff")
 nz("deflate_bomb", "cannot have", base=deflated, at=dcentral + 24, value=struct.pack("<I", 2**31))
 nz("deflate_short", "damaged", base=deflated, at=dcentral + 24, value=struct.pack("<I", 100))
+
+# -- idx --------------------------------------------------------------------------------------------
+
+
+def idx(extents=(2, 2, 3), data=None, kind=8, dims=None):
+    size = 1
+    for e in extents:
+        size *= e
+    head = bytes([0, 0, kind, len(extents) if dims is None else dims])
+    return head + b"".join(struct.pack(">I", e) for e in extents) + (bytes(range(size)) if data is None else data)
+
+
+good_idx = idx()
+zipped = gzip.compress(good_idx, mtime=0)
+put("good.idx3", good_idx, "ok")
+put("good_gz.idx3", zipped, "ok")
+put("good_empty.idx3", idx((0, 28, 28)), "ok")
+put("idx_empty.idx3", b"", "is not an idx file")
+put("idx_cut_2.idx3", good_idx[:2], "is not an idx file")
+put("idx_magic.idx3", b"\1" + good_idx[1:], "is not an idx file")
+put("idx_type.idx3", idx(kind=13), "elements of type 13")
+put("idx_dims.idx3", idx((12,)), "has 1 dimensions, expected 3")
+put("idx_dims_huge.idx3", idx(dims=255), "has 255 dimensions")
+put("idx_cut_header.idx3", good_idx[:10], "ends in dimension 1")
+put("idx_cut_data.idx3", good_idx[:-1], "promises 12 bytes, there are 11")
+put("idx_no_data.idx3", good_idx[:16], "promises 12 bytes, there are 0")
+put("idx_one_more.idx3", good_idx + b"\0", "goes on after the 12 bytes")
+put("idx_huge.idx3", idx((2**32 - 1, 2**32 - 1, 2**32 - 1), b""), "impossible extents")
+put("idx_large.idx3", idx((2**31, 1, 1), b"abc"), "promises 2147483648 bytes, there are 3")
+put("idx_gz_cut.idx3", zipped[:-12], "cut short")
+put("idx_gz_crc.idx3", zipped[:-6] + b"\1\2" + zipped[-4:], "damaged")
+put("idx_gz_damaged.idx3", zipped[:12] + b"\xff\xff" + zipped[14:], "damaged")
+
+# -- CIFAR ------------------------------------------------------------------------------------------
+
+RECORD = bytes(i % 251 for i in range(3072))
+good_10, good_100 = (b"\3" + RECORD) * 2, (b"\3\x60" + RECORD) * 2
+put("good.cifar10", good_10, "ok")
+put("good.cifar100", good_100, "ok")
+put("cifar_empty.cifar10", b"", "is empty")
+put("cifar_cut.cifar10", good_10[:-1], "record 1 at byte 3073 is cut short")
+put("cifar_one_more.cifar10", good_10 + b"\0", "record 2 at byte 6146 is cut short")
+put("cifar_label.cifar10", good_10[:3073] + b"\x0a" + RECORD, "byte 3073: label 0 of record 1 is 10")
+put("cifar_other.cifar10", good_100, "is cut short")
+put("cifar_coarse.cifar100", b"\x14\0" + RECORD, "byte 0: label 0 of record 0 is 20, expected 0 to 19")
+put("cifar_fine.cifar100", b"\0\x64" + RECORD, "byte 1: label 1 of record 0 is 100, expected 0 to 99")
+put("cifar_cut.cifar100", good_100[:100], "record 0 at byte 0 is cut short")
+
+# -- CSV --------------------------------------------------------------------------------------------
+
+
+def csv(name, text, message):
+    put(f"csv_{name}.csv", text if isinstance(text, bytes) else text.encode(), message)
+
+
+put("good.csv", b"a,b,c\n1,2,3\n4,5.5,-6e1\n", "ok")
+put("good_quoted.csv", b'\xef\xbb\xbf"a ""x""","b,\nc",d\r\n"1",,NA\r\n\r\n 4 ,+5,inf', "ok")
+csv("empty", "", "is empty")
+csv("header_only_blank", "\n\n", "there is no header")
+csv("no_rows", "a,b\n", "there are no rows")
+csv("short_row", "a,b,c\n1,2,3\n1,2\n", "line 3: 2 fields, expected 3")
+csv("long_row", "a,b\n1,2\n\n1,2,3\n", "line 4: 3 fields, expected 2")
+csv("text", "a,b\n1,2\n3,four\n", "line 3, column 2 ('b'): 'four' is not a number")
+csv("rest", "a,b\n1,2x\n", "line 2, column 2 ('b'): '2x' is not a number")
+csv("two_points", "a\n1.2.3\n", "line 2, column 1 ('a'): '1.2.3' is not a number")
+csv("open_quote", 'a,b\n1,2\n1,"2\n3,4\n', "line 3, column 2: a quote is opened and never closed")
+csv("after_quote", 'a,b\n1,"2"3\n', "line 2, column 2: something follows the closing quote")
+csv("quote_inside", 'a,b\n1,2"3"\n', "line 2, column 2: a quote inside of a field")
+csv("zero", b"a,b\n1,2\0\n", "line 2, column 2: a zero byte")
+csv("same_name", "a,b,a\n1,2,3\n", "line 1, column 3: the name 'a' appears twice")
+csv("huge_number", "a\n1e999\n", "line 2, column 1 ('a'): '1e999' does not fit")
+csv("hex", "a\n0x10\n", "line 2, column 1 ('a'): '0x10' is not a number")
+csv("long_field", "a\n" + "z" * 100000 + "\n", "line 2, column 1 ('a'): 'zzz")
+
+# -- PNG --------------------------------------------------------------------------------------------
+
+
+def chunk(kind, data, crc=None):
+    check = zlib.crc32(kind + data) if crc is None else crc
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
+
+
+def header(width=4, height=3, depth=8, colour=GRAY, compression=0, filtering=0, interlace=0):
+    return chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, compression, filtering, interlace))
+
+
+def rows(values):
+    """Rows of bytes, each with filter 0 in front, compressed."""
+    return zlib.compress(b"".join(b"\0" + bytes(r) for r in values))
+
+
+def png(head, data, before=b"", after=b""):
+    return SIGNATURE + head + before + chunk(b"IDAT", data) + after + chunk(b"IEND", b"")
+
+
+# 4 x 3 pixels each; pixel (x, y) of a grey one is 60 * x + 10 * y.
+GREY = [[60 * x + 10 * y for x in range(4)] for y in range(3)]
+COLOUR = [[v for x in range(4) for v in (60 * x, 100 * y, 7)] for y in range(3)]
+good_png = png(header(), rows(GREY))
+put("good_gray.png", good_png, "ok")
+put("good_gray16.png", png(header(depth=16), rows([b for v in r for b in (v, v)] for r in GREY)), "ok")
+put("good_gray1.png", png(header(depth=1), rows([[0b10100000], [0b01010000], [0b11110000]])), "ok")
+put("good_gray_alpha.png", png(header(colour=GRAY_ALPHA), rows([b for v in r for b in (v, 255 - v)] for r in GREY)), "ok")
+put("good_rgb.png", png(header(colour=RGB), rows(COLOUR)), "ok")
+put("good_rgb16.png", png(header(depth=16, colour=RGB), rows([b for v in r for b in (v, v)] for r in COLOUR)), "ok")
+put("good_rgb_alpha.png", png(header(colour=RGB_ALPHA), rows([b for x in range(4) for b in (*r[3 * x : 3 * x + 3], 50 * x)] for r in COLOUR)), "ok")
+palette = chunk(b"PLTE", bytes([9, 8, 7, 100, 110, 120]))
+indices = rows([[0b01010000], [0b10100000], [0b00000000]])
+put("good_palette.png", png(header(depth=1, colour=PALETTE), indices, palette), "ok")
+put("good_palette_alpha.png", png(header(depth=1, colour=PALETTE), indices, palette + chunk(b"tRNS", bytes([40]))), "ok")
+# Seven passes over 4 x 3 pixels: those that begin at (x, y) and go in steps.
+passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+interlaced = [[GREY[y][x] for x in range(x0, 4, dx)] for x0, y0, dx, dy in passes for y in range(y0, 3, dy) if x0 < 4]
+put("good_interlaced.png", png(header(interlace=1), rows(interlaced)), "ok")
+
+put("png_empty.png", b"", "is empty")
+put("png_text.png", b"hello", "is neither a PNG nor a JPEG file (byte 0 is 104)")
+put("png_signature_only.png", SIGNATURE, "near byte 8: the file ends too early")
+put("png_signature_cut.png", SIGNATURE[:7], "is neither a PNG")
+for n in (20, 40, len(good_png) - 20, len(good_png) - 5):
+    put(f"png_cut_{n}.png", good_png[:n], "the file ends too early")
+put("png_line_ends.png", good_png.replace(b"\r\n", b"\n"), "is neither a PNG")
+put("png_no_header.png", SIGNATURE + chunk(b"IDAT", rows(GREY)) + chunk(b"IEND", b""), "Missing IHDR before IDAT")
+put("png_header_twice.png", png(header() + header(), rows(GREY)), "IHDR: out of place")
+put("png_header_crc.png", SIGNATURE + header()[:-4] + b"abcd" + good_png[33:], "IHDR: CRC error")
+put("png_data_crc.png", SIGNATURE + header() + chunk(b"IDAT", rows(GREY), crc=1) + chunk(b"IEND", b""), "IDAT: CRC error")
+put("png_no_data.png", SIGNATURE + header() + chunk(b"IEND", b""), "near byte")
+put("png_zero_width.png", png(header(width=0), rows(GREY)), "Invalid IHDR data")
+put("png_zero_height.png", png(header(height=0), rows(GREY)), "Invalid IHDR data")
+put("png_negative.png", png(header(width=2**31), rows(GREY)), "integer out of range")
+put("png_wide.png", png(header(width=2**30), rows(GREY)), "Invalid IHDR data")
+put("png_bomb.png", png(header(width=900000, height=900000), rows(GREY)), "are not read")
+put("png_promise.png", png(header(width=4000, height=4000), rows(GREY)), "bytes cannot hold")
+put("png_depth.png", png(header(depth=3), rows(GREY)), "Invalid IHDR data")
+put("png_colour.png", png(header(colour=5), rows(GREY)), "Invalid IHDR data")
+put("png_depth_colour.png", png(header(depth=2, colour=RGB), rows(GREY)), "Invalid IHDR data")
+put("png_compression.png", png(header(compression=1), rows(GREY)), "Invalid IHDR data")
+put("png_filtering.png", png(header(filtering=9), rows(GREY)), "Invalid IHDR data")
+put("png_interlace.png", png(header(interlace=2), rows(GREY)), "Invalid IHDR data")
+put("png_no_palette.png", png(header(depth=1, colour=PALETTE), indices), "Missing PLTE")
+put("png_palette_length.png", png(header(depth=1, colour=PALETTE), indices, chunk(b"PLTE", b"1234")), "PLTE: invalid")
+put("png_deflate.png", png(header(), b"this is not compressed data"), "IDAT")
+put("png_rows_missing.png", png(header(), rows(GREY[:2])), "Not enough image data")
+put("png_filter.png", png(header(), zlib.compress(b"".join(b"\7" + bytes(r) for r in GREY))), "bad adaptive filter value")
+put("png_unknown_critical.png", png(header(), rows(GREY), chunk(b"ABCD", b"x")), "ABCD: unhandled critical chunk")
+put("png_chunk_length.png", SIGNATURE + struct.pack(">I", 2**31) + header()[4:], "near byte")
+
+# -- JPEG -------------------------------------------------------------------------------------------
+
+# 16 x 8 pixels: grey, and colours with red = 17 * x, green = 36 * y, blue = 128; the same 32 x 16,
+# progressive; 8 x 8 pixels of four inks. Written by libjpeg.
+good_jpeg_grey = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMUFRUV"
+    "DA8XGBYUGBIUFRT/wAALCAAIABABAREA/8QAFQABAQAAAAAAAAAAAAAAAAAACAn/xAAXEAADAQAAAAAAAAAAAAAAAAAACESB/9oACAEB"
+    "AAA/ACQskmFa1kkw/9k="
+)
+good_jpeg = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAIBAQEBAQIBAQECAgICAgQDAgICAgUEBAMEBgUGBgYFBgYGBwkIBgcJBwYGCAsICQoKCgoK"
+    "BggLDAsKDAkKCgr/2wBDAQICAgICAgUDAwUKBwYHCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoK"
+    "Cgr/wAARCAAIABADASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAAcI/8QAHxAAAgAFBQAAAAAAAAAAAAAAAAEHCUNR4QYRExYj"
+    "/8QAFAEBAAAAAAAAAAAAAAAAAAAAB//EAB0RAAAGAwEAAAAAAAAAAAAAAAAGByRR0QgiI7H/2gAMAwEAAhEDEQA/AJXCOTy3xbaXtRwa"
+    "jhDJ6fkur2o4ADg6KwdtnHtgkxkW9RODqJsf/9k="
+)
+progressive = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAIBAQEBAQIBAQECAgICAgQDAgICAgUEBAMEBgUGBgYFBgYGBwkIBgcJBwYGCAsICQoKCgoK"
+    "BggLDAsKDAkKCgr/2wBDAQICAgICAgUDAwUKBwYHCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoK"
+    "Cgr/wgARCAAQACADASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAABgcI/8QAFwEAAwEAAAAAAAAAAAAAAAAABQYHCP/aAAwDAQAC"
+    "EAMQAAABzmnvCgvPYMovChS0H//EABYQAAMAAAAAAAAAAAAAAAAAAAAEBv/aAAgBAQABBQJSSFJIUkhSSFJIUkhSSFJI/8QAGBEAAgMA"
+    "AAAAAAAAAAAAAAAAAAYHIjH/2gAIAQMBAT8BWpBywtSDlj//xAAXEQADAQAAAAAAAAAAAAAAAAAABAZi/9oACAECAQE/AXLPQ5Z6P//E"
+    "ABUQAQEAAAAAAAAAAAAAAAAAAAAz/9oACAEBAAY/Appppppppv/EABYQAAMAAAAAAAAAAAAAAAAAAAAxwf/aAAgBAQABPyFMiZEyLkTI"
+    "mRMi5P/aAAwDAQACAAMAAAAQYq//xAAWEQADAAAAAAAAAAAAAAAAAAAAQaH/2gAIAQMBAT8Qlsls/8QAFhEAAwAAAAAAAAAAAAAAAAAA"
+    "ADHB/9oACAECAQE/EH0Po//EABoQAAEFAQAAAAAAAAAAAAAAAAABEBEhoVH/2gAIAQEAAT8QuUeCcE4ZqRyZhyTbP//Z"
+)
+inks = base64.b64decode(
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwACAQEBAQECAQEBAgICAgIEAwICAgIFBAQDBAYFBgYGBQYGBgcJCAYHCQcGBggLCAkKCgoKCgYI"
+    "CwwLCgwJCgoK/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAMACf/EAB8QAAEBCQEAAAAAAAAAAAAAAAAB"
+    "AwYKGjFXcZTB4f/aAA4EQwBNAFkASwAAPwA4Weru5ZcDlZ1t0ur4RpAf/9k="
+)
+put("good_gray.jpg", good_jpeg_grey, "ok")
+put("good_rgb.jpg", good_jpeg, "ok")
+put("good_progressive.jpg", progressive, "ok")
+put("good_cmyk.jpg", inks, "ok")
+put("good_trailing.jpg", good_jpeg + b"some more", "ok")
+
+
+def jpeg(name, message, at=None, value=b"", cut=None, base=None):
+    data = bytearray(good_jpeg if base is None else base)
+    if at is not None:
+        data[at : at + len(value)] = value
+    put(f"jpeg_{name}.jpg", bytes(data[:cut]), message)
+
+
+frame = good_jpeg.index(b"\xff\xc0")
+scan = good_jpeg.index(b"\xff\xda")
+tables = good_jpeg.index(b"\xff\xc4")
+jpeg("start_only", "near byte", cut=3)
+jpeg("cut_header", "near byte", cut=30)
+jpeg("cut_frame", "near byte", cut=frame + 8)
+jpeg("cut_tables", "near byte", cut=tables + 10)
+jpeg("cut_scan", "near byte", cut=scan + 6)
+jpeg("cut_data", "near byte", cut=scan + 20)
+jpeg("cut_end", "near byte", cut=-2)
+jpeg("progressive_cut", "near byte", cut=-60, base=progressive)
+jpeg("no_frame", "near byte", base=good_jpeg[:frame] + good_jpeg[frame + 19 :])
+jpeg("no_tables", "near byte", base=good_jpeg[:tables] + good_jpeg[scan:])
+jpeg("no_scan", "near byte", base=good_jpeg[:scan] + b"\xff\xd9")
+jpeg("zero_width", "near byte", at=frame + 7, value=b"\0\0")
+jpeg("zero_height", "near byte", at=frame + 5, value=b"\0\0")
+jpeg("large", "are not read", at=frame + 5, value=b"\xff\xd0\xff\xd0")
+jpeg("promise", "bytes cannot hold", at=frame + 5, value=b"\x0f\xff\x0f\xff")
+jpeg("precision", "near byte", at=frame + 4, value=b"\x0c")
+jpeg("components", "near byte", at=frame + 9, value=b"\x07")
+jpeg("sampling", "near byte", at=frame + 11, value=b"\x00")
+jpeg("table_number", "near byte", at=scan + 6, value=b"\x33")
+jpeg("scan_components", "near byte", at=scan + 4, value=b"\x09")
+jpeg("code_lengths", "near byte", at=tables + 5, value=b"\xff" * 8)
+jpeg("two_starts", "near byte", base=b"\xff\xd8" + good_jpeg)
+jpeg("lossless", "near byte", at=frame, value=b"\xff\xc3")
+jpeg("two_frames", "near byte", base=good_jpeg[:frame] + good_jpeg[frame : frame + 19] + good_jpeg[frame:])
+jpeg("noise", "near byte", at=scan + 14, value=b"\xff\xd5\xff\xd6\xff\xd1")
+put("jpeg_png.jpg", good_png[1:], "is neither a PNG nor a JPEG file")
+
+# -- vocabularies -----------------------------------------------------------------------------------
+
+VOCABULARY = "tandem vocabulary 1\nunit word\nunknown 0\nend_of_line 1\npieces 3\n<unk>\n<eos>\nhello\n"
+
+
+def words(name, message, old="", new="", cut=None):
+    put(f"voc_{name}.vocabulary", VOCABULARY.replace(old, new, 1).encode()[:cut], message)
+
+
+put("good.vocabulary", VOCABULARY.encode(), "ok")
+put("voc_empty.vocabulary", b"", "line 0: the file ends too early")
+words("version", "line 1: is not a vocabulary", "y 1", "y 2")
+words("unit", "line 2: the unit 'wort' is unknown", "word", "wort")
+words("no_unit", "line 2: expected 'unit'", "unit word\n", "")
+words("number", "line 3: expected a number, got 'x'", "unknown 0", "unknown x")
+words("special", "line 5: 3 pieces, of which 7", "unknown 0", "unknown 7")
+words("count", "line 5: -1 pieces", "pieces 3", "pieces -1")
+words("count_large", "line 8: the file ends too early", "pieces 3", "pieces 4000000000")
+words("count_small", "line 7: something follows the 2 pieces", "pieces 3", "pieces 2")
+words("twice", "line 8: '<eos>' appears twice", "hello", "<eos>")
+words("blank", "line 8: a piece without characters", "hello", "")
+words("escape", "line 8: an unknown escape", "hello", "\\q")
+words("escape_cut", "line 8: an unknown escape", "hello", "\\x1")
+words("cut", "line 7: the line has no end", cut=-1)
 
 (folder / "list.txt").write_text("\n".join(lines) + "\n")
 print(sum(not line.endswith("\tok") for line in lines), "malformed files")

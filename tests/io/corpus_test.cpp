@@ -1,14 +1,19 @@
 // Every file of tests/corpus/make_malformed.py is refused, with the message that it says.
+#include "tests/io/corpus.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
+#include "tandem/data/vocabulary.h"
+#include "tandem/io/cifar.h"
+#include "tandem/io/csv.h"
+#include "tandem/io/idx.h"
+#include "tandem/io/image.h"
 #include "tandem/io/npy.h"
 #include "tandem/io/safetensors.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
-#include "tests/io/scratch.h"
 
 namespace tandem {
 namespace {
@@ -20,16 +25,25 @@ void load_by_name(const std::string& path) {
     load_npy(path);
   } else if (path.ends_with(".npz")) {
     load_npz(path);
+  } else if (path.ends_with(".idx3")) {
+    io::read_idx(path, 3);
+  } else if (path.ends_with(".cifar10")) {
+    io::read_cifar(path, {10});
+  } else if (path.ends_with(".cifar100")) {
+    io::read_cifar(path, {20, 100});
+  } else if (path.ends_with(".csv")) {
+    io::read_csv(path);
+  } else if (path.ends_with(".png") || path.ends_with(".jpg")) {
+    io::read_image(path);
+  } else if (path.ends_with(".vocabulary")) {
+    data::Vocabulary::load(path);
   } else {
     FAIL() << "a file of unknown kind: " << path;
   }
 }
 
 TEST(Corpus, MalformedFilesAreRefused) {
-  const Scratch s;
-  const std::string command =
-      "python3 " TANDEM_SOURCE_DIR "/tests/corpus/make_malformed.py '" + s.path() + "' >/dev/null";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  const Corpus s;
   std::ifstream list(s / "list.txt");
   std::string name, message;
   int bad = 0;
@@ -50,7 +64,7 @@ TEST(Corpus, MalformedFilesAreRefused) {
     EXPECT_NE(got.find(message), std::string::npos)
         << name << ": " << got << "\nwanted: " << message;
   }
-  EXPECT_GE(bad, 80);
+  EXPECT_GE(bad, 200);
 }
 
 }  // namespace
