@@ -34,7 +34,9 @@ Tensor read_idx(const std::string& path, int dims) {
   uint8_t head[4];
   check(read_some(head, 4) == 4 && head[0] == 0 && head[1] == 0, "is not an idx file");
   check(head[2] == 8, "holds elements of type ", int{head[2]}, ", expected 8 (unsigned bytes)");
-  check(head[3] == dims, "has ", int{head[3]}, " dimensions, expected ", dims);
+  check(dims < 0 || head[3] == dims, "has ", int{head[3]}, " dimensions, expected ", dims);
+  dims = head[3];
+  check(dims <= 64, "has ", dims, " dimensions, more than 64");
   std::vector<int64_t> sizes;
   int64_t total = 1;
   for (int d = 0; d < dims; ++d) {

@@ -6,9 +6,10 @@
 
 namespace tandem::io {
 
-/// An idx file of unsigned bytes with that many dimensions, plain or gzipped, as MNIST's images and
-/// labels are. Memory grows with what is really in the file, whatever its header claims.
-Tensor read_idx(const std::string& path, int dims);
+/// An idx file of unsigned bytes with that many dimensions, -1 for any number, plain or gzipped, as
+/// MNIST's images and labels are. Memory grows with what is really in the file, whatever its header
+/// claims.
+Tensor read_idx(const std::string& path, int dims = -1);
 
 /// Images and their classes: bytes [n, 28, 28] and int64 [n].
 struct LabelledImages {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tandem/io/file.h"
+#include "tandem/ops/creation.h"
 #include "tandem/train/model.h"
 
 namespace tandem::trainer::callbacks {
@@ -33,6 +34,43 @@ bool Best::better(const Logs& logs, const char* who) {
   best_ = now;
   return true;
 }
+
+void Best::save(serialize::OutputArchive& archive) const { archive.write("best", IValue(best_)); }
+void Best::load(serialize::InputArchive& archive) {
+  IValue best;
+  archive.read("best", best);
+  best_ = best.toDouble();
+}
+
+namespace {
+
+void save_best(serialize::OutputArchive& archive, const Best& best, int64_t waited) {
+  best.save(archive);
+  archive.write("waited", IValue(waited));
+}
+void load_best(serialize::InputArchive& archive, Best& best, int64_t& waited) {
+  IValue v;
+  archive.read("waited", v);
+  best.load(archive);
+  waited = v.toInt();
+}
+std::string read_text(serialize::InputArchive& archive, const char* key) {
+  Tensor bytes;
+  archive.read(key, bytes, /*is_buffer=*/true);
+  TANDEM_CHECK_TYPE(bytes.scalar_type() == kByte, "callback: ", key, " should be bytes, but is ",
+                    name_of(bytes.scalar_type()));
+  const Tensor dense = bytes.contiguous();
+  return {reinterpret_cast<const char*>(dense.data_ptr<uint8_t>()),
+          static_cast<size_t>(dense.numel())};
+}
+void write_text(serialize::OutputArchive& archive, const char* key, const std::string& text) {
+  // As a tensor: an archive's own text is for names and numbers.
+  Tensor bytes = empty({static_cast<int64_t>(text.size())}, TensorOptions(kByte));
+  std::copy(text.begin(), text.end(), reinterpret_cast<char*>(bytes.data_ptr<uint8_t>()));
+  archive.write(key, bytes, /*is_buffer=*/true);
+}
+
+}  // namespace
 
 EarlyStopping::EarlyStopping(EarlyStoppingOptions options)
     : options_(std::move(options)), best_(options_.monitor, options_.mode, options_.min_delta) {}
@@ -64,6 +102,15 @@ void EarlyStopping::on_train_end(Model& model) {
   model.module().load(archive);
 }
 
+void EarlyStopping::save(serialize::OutputArchive& archive) const {
+  save_best(archive, best_, waited_);
+  write_text(archive, "weights", weights_);
+}
+void EarlyStopping::load(serialize::InputArchive& archive) {
+  load_best(archive, best_, waited_);
+  weights_ = read_text(archive, "weights");
+}
+
 ModelCheckpoint::ModelCheckpoint(std::string path, ModelCheckpointOptions options)
     : path_(std::move(path)),
       options_(std::move(options)),
@@ -76,6 +123,9 @@ void ModelCheckpoint::on_epoch_end(Model& model, int64_t epoch, const Logs& logs
     path.replace(at, 7, std::to_string(epoch + 1));
   model.save(path);
 }
+
+void ModelCheckpoint::save(serialize::OutputArchive& archive) const { best_.save(archive); }
+void ModelCheckpoint::load(serialize::InputArchive& archive) { best_.load(archive); }
 
 void LearningRateScheduler::on_epoch_begin(Model& model, int64_t epoch) {
   model.set_learning_rate(schedule_(epoch, model.learning_rate()));
@@ -96,6 +146,13 @@ void ReduceLROnPlateau::on_epoch_end(Model& model, int64_t, const Logs& logs) {
   }
 }
 
+void ReduceLROnPlateau::save(serialize::OutputArchive& archive) const {
+  save_best(archive, best_, waited_);
+}
+void ReduceLROnPlateau::load(serialize::InputArchive& archive) {
+  load_best(archive, best_, waited_);
+}
+
 void CSVLogger::on_train_begin(Model&) { text_.clear(); }
 
 void CSVLogger::on_epoch_end(Model&, int64_t epoch, const Logs& logs) {
@@ -113,6 +170,11 @@ void CSVLogger::on_epoch_end(Model&, int64_t epoch, const Logs& logs) {
   file.write(text_);
   file.commit();
 }
+
+void CSVLogger::save(serialize::OutputArchive& archive) const {
+  write_text(archive, "text", text_);
+}
+void CSVLogger::load(serialize::InputArchive& archive) { text_ = read_text(archive, "text"); }
 
 void TerminateOnNaN::on_epoch_end(Model& model, int64_t, const Logs& logs) {
   const auto loss = logs.find("loss");

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/serialize/archive.h"
+
 namespace tandem {
 
 class Model;
@@ -26,6 +28,9 @@ class Callback {
   virtual void on_batch_end(Model&, int64_t /*batch*/) {}
   virtual void on_epoch_end(Model&, int64_t /*epoch*/, const Logs&) {}
   virtual void on_train_end(Model&) {}
+  /// What it remembers from epoch to epoch, so that a run that is resumed goes on as it would have.
+  virtual void save(serialize::OutputArchive&) const {}
+  virtual void load(serialize::InputArchive&) {}
 };
 
 /// A callback by reference; any callback object becomes one.
@@ -50,6 +55,8 @@ class Best {
   bool better(const Logs& logs, const char* who);
   double value() const { return best_; }
   const std::string& monitor() const { return monitor_; }
+  void save(serialize::OutputArchive& archive) const;
+  void load(serialize::InputArchive& archive);
 
  private:
   std::string monitor_;
@@ -71,6 +78,8 @@ class EarlyStopping : public Callback {
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int64_t epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   EarlyStoppingOptions options_;
@@ -90,6 +99,8 @@ class ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string path, ModelCheckpointOptions options = {});
   void on_epoch_end(Model& model, int64_t epoch, const Logs& logs) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   std::string path_;
@@ -120,6 +131,8 @@ class ReduceLROnPlateau : public Callback {
  public:
   explicit ReduceLROnPlateau(ReduceLROnPlateauOptions options = {});
   void on_epoch_end(Model& model, int64_t epoch, const Logs& logs) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   ReduceLROnPlateauOptions options_;
@@ -133,6 +146,8 @@ class CSVLogger : public Callback {
   explicit CSVLogger(std::string path) : path_(std::move(path)) {}
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int64_t epoch, const Logs& logs) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
 
  private:
   std::string path_;

@@ -16,8 +16,9 @@ struct Part {
 
 std::vector<Part> parts_of(const Checkpoint& c) {
   std::vector<Part> parts;
-  for (const Part& p : {Part{"module", c.module}, Part{"optimizer", c.optimizer},
-                        Part{"scheduler", c.scheduler}, Part{"loader", c.loader}})
+  for (const Part& p :
+       {Part{"module", c.module}, Part{"optimizer", c.optimizer}, Part{"scheduler", c.scheduler},
+        Part{"loader", c.loader}, Part{"progress", c.progress}})
     if (p.part) parts.push_back(p);
   return parts;
 }

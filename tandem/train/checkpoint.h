@@ -48,6 +48,8 @@ class Saveable {
 /// What a training run is made of. Parts that are left out are neither saved nor loaded.
 struct Checkpoint {
   Saveable module = {}, optimizer = {}, scheduler = {}, loader = {};
+  /// What a training loop remembers beside these.
+  Saveable progress = {};
   /// Numbers and texts of the program's own: the epoch, the best loss.
   std::map<std::string, IValue> values = {};
 };

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/words.h"
@@ -12,6 +13,7 @@
 #include "tandem/nn/utils.h"
 #include "tandem/ops/ops.h"
 #include "tandem/train/progress.h"
+#include "tandem/train/progress_state.h"
 
 namespace tandem {
 namespace {
@@ -48,16 +50,43 @@ class InterruptScope {
     g_interrupted = 0;
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESTART;
+    // The second one ends the process: nobody should have to wait for the step at hand.
+    action.sa_flags = SA_RESTART | SA_RESETHAND;
     sigaction(SIGINT, &action, &before_);
   }
-  ~InterruptScope() { sigaction(SIGINT, &before_, nullptr); }
+  ~InterruptScope() {
+    sigaction(SIGINT, &before_, nullptr);
+    g_interrupted = 0;
+  }
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
   struct sigaction before_;
 };
+
+/// The batches of an epoch that are still to come. The order is drawn anew from where the random
+/// numbers were when the epoch began, those that are done are read once more and left out, and the
+/// random numbers go on from where they are now.
+Source::Reader open_at(const Source& source, const FitOptions& options, bool train,
+                       trainer::ProgressState& state) {
+  const Source::How how{static_cast<size_t>(options.batch_size), train && options.shuffle,
+                        static_cast<size_t>(options.workers)};
+  const Generator random = default_generator();
+  if (state.batch == 0) {
+    state.random = random.get_state();
+    return source.open(how);
+  }
+  const Tensor now = random.get_state();
+  random.set_state(state.random);
+  auto reader = source.open(how);
+  for (int64_t i = 0; i < state.batch; ++i)
+    TANDEM_CHECK(reader(), "Model::fit: the run was saved after ", state.batch,
+                 " batches of an epoch, but now there are only ", i,
+                 ": other data or another batch size");
+  random.set_state(now);
+  return reader;
+}
 
 std::string figures(const Logs& logs) {
   std::string text;
@@ -203,17 +232,16 @@ void Model::build(const Tensor& x) {
   }
 }
 
-Logs Model::run_epoch(const Source& source, const FitOptions& options, bool train, int64_t epoch) {
+Logs Model::run_epoch(const Source& source, const FitOptions& options, bool train,
+                      trainer::ProgressState& state) {
   Training& t = *training_;
   const auto& metrics = t.options.metrics;
-  std::vector<Tensor> totals;
-  int64_t seen = 0;
   const auto logs = [&] {
     Logs result;
-    if (seen == 0) return result;
-    result["loss"] = totals[0].item<double>() / static_cast<double>(seen);
+    if (state.seen == 0) return result;
+    result["loss"] = state.totals[0].item<double>() / static_cast<double>(state.seen);
     for (size_t i = 0; i < metrics.size(); ++i) {
-      const Tensor sums = totals[i + 1].to(kDouble).contiguous();
+      const Tensor sums = state.totals[i + 1].to(kDouble).contiguous();
       const double* data = sums.data_ptr<double>();
       result[metrics[i].name] = metrics[i].finish({data, data + sums.numel()});
     }
@@ -223,34 +251,44 @@ Logs Model::run_epoch(const Source& source, const FitOptions& options, bool trai
   const auto start = trainer::Clock::now();
   const bool bar_wanted = train && options.verbose == 1;
   trainer::ProgressBar bar(bar_wanted ? std::max<int64_t>(source.size(), 1) : 1);
-  const auto reader = source.open({static_cast<size_t>(options.batch_size),
-                                   train && options.shuffle, static_cast<size_t>(options.workers)});
-  int64_t number = 0;
+  const auto reader = open_at(source, options, train, state);
+  const int64_t seen_before = state.seen;
   while (auto batch = reader()) {
     if (!t.step) build(batch->data);
     module_->train(train);
     if (train)
-      for (const auto& c : options.callbacks) c->on_batch_begin(*this, number);
+      for (const auto& c : options.callbacks) c->on_batch_begin(*this, state.batch);
     const std::vector<Tensor> sums = (train ? t.step : t.look)(batch->data, batch->target);
-    if (totals.empty()) {
-      for (const Tensor& s : sums) totals.push_back(s.clone());
+    if (state.totals.empty()) {
+      for (const Tensor& s : sums) state.totals.push_back(s.clone());
     } else {
-      for (size_t i = 0; i < sums.size(); ++i) totals[i].add_(sums[i]);
+      for (size_t i = 0; i < sums.size(); ++i) state.totals[i].add_(sums[i]);
     }
-    seen += batch->data.size(0);
+    state.seen += batch->data.size(0);
     if (train)
-      for (const auto& c : options.callbacks) c->on_batch_end(*this, number);
-    ++number;
+      for (const auto& c : options.callbacks) c->on_batch_end(*this, state.batch);
+    ++state.batch;
     if (bar_wanted)
-      bar.update(seen, [&] {
-        return str("epoch ", epoch + 1, "/", options.epochs, figures(logs()), "  ",
-                   trainer::with_commas(static_cast<double>(seen) / trainer::seconds_since(start)),
+      bar.update(state.seen, [&] {
+        return str("epoch ", state.epoch + 1, "/", options.epochs, figures(logs()), "  ",
+                   trainer::with_commas(static_cast<double>(state.seen - seen_before) /
+                                        trainer::seconds_since(start)),
                    " examples/s");
       });
-    if (train && (stop_training || g_interrupted)) break;
+    if (g_interrupted || (train && stop_training)) break;
+    if (train && options.checkpoint_every > 0 && state.batch % options.checkpoint_every == 0)
+      save_run(options, state);
   }
-  TANDEM_CHECK(seen > 0, train ? "Model::fit" : "Model::evaluate", ": there are no examples");
+  TANDEM_CHECK(state.seen > 0, train ? "Model::fit" : "Model::evaluate", ": there are no examples");
   return logs();
+}
+
+void Model::save_run(const FitOptions& options, trainer::ProgressState& state) {
+  if (options.checkpoint.empty()) return;
+  save_checkpoint(options.checkpoint, {.module = *module_,
+                                       .optimizer = *training_->optimizer,
+                                       .progress = state,
+                                       .values = options.values});
 }
 
 History Model::fit(const Tensor& x, const Tensor& y, const FitOptions& options) {
@@ -261,8 +299,10 @@ History Model::fit(const Source& source, const FitOptions& options) {
   Training& t = training("fit");
   TANDEM_CHECK(source, "Model::fit: no data was given");
   TANDEM_CHECK(options.batch_size > 0, "Model::fit: the batch size is ", options.batch_size);
-  TANDEM_CHECK(options.workers >= 0 && options.epochs >= 0,
-               "Model::fit: negative epochs or workers");
+  TANDEM_CHECK(options.workers >= 0 && options.epochs >= 0 && options.checkpoint_every >= 0,
+               "Model::fit: negative epochs, workers or checkpoint_every");
+  TANDEM_CHECK(!options.checkpoint.empty() || (!options.resume && options.checkpoint_every == 0),
+               "Model::fit: resume and checkpoint_every need a checkpoint file");
   if (!t.step) {
     const auto first = source.open({1, false, 0})();
     TANDEM_CHECK(first, "Model::fit: there are no examples");
@@ -272,30 +312,52 @@ History Model::fit(const Source& source, const FitOptions& options) {
   const InterruptScope interrupts;
   const bool was_training = module_->is_training();
   for (const auto& c : options.callbacks) c->on_train_begin(*this);
-  History h;
-  for (int64_t epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
+  trainer::ProgressState state;
+  state.epoch = options.initial_epoch;
+  state.callbacks = options.callbacks;
+  if (options.resume && std::filesystem::exists(options.checkpoint))
+    load_checkpoint(options.checkpoint,
+                    {.module = *module_, .optimizer = *t.optimizer, .progress = state});
+  bool interrupted = false;
+  while (state.epoch < options.epochs && !state.finished && !interrupted) {
     const auto start = trainer::Clock::now();
-    for (const auto& c : options.callbacks) c->on_epoch_begin(*this, epoch);
-    Logs logs = run_epoch(source, options, /*train=*/true, epoch);
-    h.interrupted = g_interrupted != 0;
-    if (options.validation && !h.interrupted)
+    const int64_t seen_before = state.seen;
+    if (state.batch == 0)
+      for (const auto& c : options.callbacks) c->on_epoch_begin(*this, state.epoch);
+    Logs logs = run_epoch(source, options, /*train=*/true, state);
+    interrupted = g_interrupted != 0;
+    if (options.validation && !interrupted) {
+      const Tensor random = default_generator().get_state();
+      trainer::ProgressState validation;
       for (const auto& [name, value] :
-           run_epoch(options.validation, options, /*train=*/false, epoch))
+           run_epoch(options.validation, options, /*train=*/false, validation))
         logs["val_" + name] = value;
-    h.epoch.push_back(epoch);
-    for (const auto& [name, value] : logs) h.history[name].push_back(value);
+      interrupted = g_interrupted != 0;
+      // What was tried of the validation set is tried again when the run is resumed.
+      if (interrupted) default_generator().set_state(random);
+    }
+    // Before callbacks see the figures of a part of an epoch: a run that goes on does not know
+    // them.
+    if (interrupted) save_run(options, state);
+    state.epochs.push_back(state.epoch);
+    for (const auto& [name, value] : logs) state.history[name].push_back(value);
     if (options.verbose > 0) {
       const double seconds = trainer::seconds_since(start);
-      std::printf("epoch %lld/%lld  %.1f s%s  %s examples/s\n", static_cast<long long>(epoch + 1),
-                  static_cast<long long>(options.epochs), seconds, figures(logs).c_str(),
-                  trainer::with_commas(static_cast<double>(source.size()) / seconds).c_str());
+      std::printf(
+          "epoch %lld/%lld  %.1f s%s  %s examples/s%s\n", static_cast<long long>(state.epoch + 1),
+          static_cast<long long>(options.epochs), seconds, figures(logs).c_str(),
+          trainer::with_commas(static_cast<double>(state.seen - seen_before) / seconds).c_str(),
+          interrupted ? "  interrupted" : "");
       std::fflush(stdout);
     }
-    for (const auto& c : options.callbacks) c->on_epoch_end(*this, epoch, logs);
-    if (h.interrupted) break;
+    for (const auto& c : options.callbacks) c->on_epoch_end(*this, state.epoch, logs);
+    state.finished = stop_training;
+    state.next_epoch();
+    if (!interrupted) save_run(options, state);
   }
   for (const auto& c : options.callbacks) c->on_train_end(*this);
   module_->train(was_training);
+  History h{.epoch = state.epochs, .history = state.history, .interrupted = interrupted};
   t.history = h;
   return h;
 }
@@ -309,7 +371,9 @@ Logs Model::evaluate(const Source& source, int64_t batch_size) {
   TANDEM_CHECK(source, "Model::evaluate: no data was given");
   TANDEM_CHECK(batch_size > 0, "Model::evaluate: the batch size is ", batch_size);
   const bool was_training = module_->is_training();
-  const Logs logs = run_epoch(source, {.batch_size = batch_size, .verbose = 0}, /*train=*/false, 0);
+  trainer::ProgressState state;
+  const Logs logs =
+      run_epoch(source, {.batch_size = batch_size, .verbose = 0}, /*train=*/false, state);
   module_->train(was_training);
   return logs;
 }

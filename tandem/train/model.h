@@ -16,6 +16,10 @@
 
 namespace tandem {
 
+namespace trainer {
+struct ProgressState;
+}
+
 /// What happened in fit(), epoch by epoch.
 struct History {
   std::vector<int64_t> epoch;
@@ -52,6 +56,15 @@ struct FitOptions {
   int verbose = 1;
   /// The number of the first epoch, for training that goes on.
   int64_t initial_epoch = 0;
+  /// A file that the run is saved to: after each epoch, after that many batches, and when Ctrl-C
+  /// ends it. Empty: nothing is saved.
+  std::string checkpoint = {};
+  int64_t checkpoint_every = 0;
+  /// Goes on from that file if it is there, in the middle of an epoch too, and ends with the same
+  /// losses and weights as a run that was not stopped.
+  bool resume = false;
+  /// The program's own, saved with the run.
+  std::map<std::string, IValue> values = {};
 };
 
 /// Fully connected layer with an activation by name, whose number of inputs is found from the first
@@ -137,7 +150,8 @@ class Model {
   Training& training(const char* who) const;
   void build(const Tensor& x);
   Logs run_epoch(const trainer::Source& source, const FitOptions& options, bool train,
-                 int64_t epoch);
+                 trainer::ProgressState& state);
+  void save_run(const FitOptions& options, trainer::ProgressState& state);
 
   std::shared_ptr<nn::Module> module_;
   std::function<Tensor(const Tensor&)> forward_;
