@@ -6,5 +6,6 @@
 #include "tandem/models/registry.h"
 #include "tandem/models/resnet.h"
 #include "tandem/models/seq2seq.h"
+#include "tandem/models/tree.h"
 #include "tandem/models/vgg.h"
 #include "tandem/models/weights.h"
