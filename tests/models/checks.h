@@ -11,6 +11,7 @@
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/nn/module.h"
 #include "tandem/ops/ops.h"
+#include "tests/helpers.h"
 
 /// What every network is asked.
 namespace tandem::models {
@@ -51,13 +52,8 @@ void expect_files_and_copies(Net net, Net other, const std::function<Tensor(Net&
 
 /// The call throws an Error whose message has this in it.
 inline void expect_error(const std::function<void()>& call, const std::string& text) {
-  try {
-    call();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-    return;
-  }
-  ADD_FAILURE() << "no error, where one was expected with: " << text;
+  const std::string message = test::error_of(call);
+  EXPECT_NE(message.find(text), std::string::npos) << message;
 }
 
 }  // namespace tandem::models
