@@ -11,6 +11,7 @@
 #include "tandem/graph/fuse.h"
 #include "tandem/graph/gate.h"
 #include "tandem/graph/layout.h"
+#include "tandem/graph/rematerialise.h"
 #include "tandem/graph/schedule.h"
 #include "tandem/graph/simplify.h"
 #include "tandem/graph/verify.h"
@@ -27,11 +28,13 @@ constexpr Pass kPasses[] = {
     {"dce", dce},            // most of what is recorded of a backward is never asked for
     {"fold", fold},          // makes numbers, which simplify looks for
     {"simplify", simplify},  // makes equal what was written differently, which cse looks for
-    {"cse", cse},           {"final_dce", dce},  // what they have all left behind
-    {"gate", gate_norms},                        // before layout, which takes norms apart
-    {"layout", layout},                          // before fuse, which walks what it finds
-    {"fuse", fuse},                              // after it, one node is one kernel
-    {"schedule", schedule},                      // the order of kernels, not of ops
+    {"cse", cse},
+    {"final_dce", dce},                // what they have all left behind
+    {"gate", gate_norms},              // before layout, which takes norms apart
+    {"layout", layout},                // before fuse, which walks what it finds
+    {"fuse", fuse},                    // after it, one node is one kernel
+    {"schedule", schedule},            // the order of kernels, not of ops
+    {"rematerialise", rematerialise},  // in that order, what is alive when is known
 };
 
 using Clock = std::chrono::steady_clock;

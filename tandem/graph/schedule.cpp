@@ -1,79 +1,12 @@
 #include "tandem/graph/schedule.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "tandem/graph/lives.h"
+
 namespace tandem {
-namespace {
 
-/// Sizes and readers of values, seen through views: a view keeps alive what it lies in.
-class Lives {
- public:
-  explicit Lives(const Graph& g) : g_(g), bytes_(g.nodes.size(), 0), owner_(g.nodes.size()) {
-    g.number();
-    readers_.resize(g.nodes.size());
-    for (size_t i = 0; i < g.nodes.size(); ++i) {
-      const Node& n = *g.nodes[i];
-      owner_[i] = n.op->is_view() ? owner_[n.inputs()[0].node->walk_slot] : i;
-      if (owner_[i] == i && n.op != &kInputOp && n.op != &kConstantOp)
-        for (uint32_t k = 0; k < n.n_outputs; ++k)
-          bytes_[i] +=
-              numel_of(n.outputs()[k].sizes) * static_cast<int64_t>(size_of(n.outputs()[k].dtype));
-      for (uint32_t k = 0; k < n.n_inputs; ++k) {
-        auto& readers = readers_[owner_[n.inputs()[k].node->walk_slot]];
-        if (readers.empty() || readers.back() != i) readers.push_back(i);
-      }
-    }
-    // Results stay: one reader that never runs.
-    for (const Edge& e : g.outputs) readers_[owner_[e.node->walk_slot]].push_back(g.nodes.size());
-  }
-
-  int64_t bytes(size_t i) const { return bytes_[i]; }
-  size_t readers(size_t i) const { return readers_[i].size(); }
-
-  // Calls fn(value) for each different value in whose memory node i reads.
-  template <class F>
-  void for_reads(size_t i, const F& fn) const {
-    const Node& n = *g_.nodes[i];
-    for (uint32_t k = 0; k < n.n_inputs; ++k) {
-      const size_t value = owner_[n.inputs()[k].node->walk_slot];
-      bool seen = false;
-      for (uint32_t j = 0; j < k && !seen; ++j)
-        seen = owner_[n.inputs()[j].node->walk_slot] == value;
-      if (!seen) fn(value);
-    }
-  }
-
- private:
-  const Graph& g_;
-  std::vector<int64_t> bytes_;
-  std::vector<size_t> owner_;  // by node: the node whose memory its result lies in
-  std::vector<std::vector<size_t>> readers_;
-};
-
-int64_t peak_of(const Graph& g, const Lives& lives, const std::vector<size_t>& order) {
-  std::vector<size_t> left(g.nodes.size());
-  for (size_t i = 0; i < left.size(); ++i) left[i] = lives.readers(i);
-  int64_t alive = 0, peak = 0;
-  for (size_t i : order) {
-    alive += lives.bytes(i);
-    peak = std::max(peak, alive);
-    lives.for_reads(i, [&](size_t value) {
-      if (--left[value] == 0) alive -= lives.bytes(value);
-    });
-    if (left[i] == 0) alive -= lives.bytes(i);
-  }
-  return peak;
-}
-
-}  // namespace
-
-int64_t peak_bytes(const Graph& g) {
-  const Lives lives(g);
-  std::vector<size_t> order(g.nodes.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  return peak_of(g, lives, order);
-}
+int64_t peak_bytes(const Graph& g) { return Lives(g).peak().bytes; }
 
 Graph schedule(Graph g) {
   const size_t n = g.nodes.size();
@@ -84,7 +17,7 @@ Graph schedule(Graph g) {
   size_t last_impure = n;
   for (size_t i = 0; i < n; ++i) {
     const Node& node = *g.nodes[i];
-    left[i] = lives.readers(i);
+    left[i] = lives.readers(i).size();
     for (uint32_t k = 0; k < node.n_inputs; ++k) {
       next[node.inputs()[k].node->walk_slot].push_back(i);
       ++waiting[i];
@@ -123,9 +56,7 @@ Graph schedule(Graph g) {
   }
   TANDEM_ASSERT(order.size() == n, "schedule: the graph's nodes depend on each other in a ring");
 
-  std::vector<size_t> given(n);
-  for (size_t i = 0; i < n; ++i) given[i] = i;
-  if (peak_of(g, lives, order) >= peak_of(g, lives, given)) return g;
+  if (lives.peak_of(order).bytes >= lives.peak().bytes) return g;
   std::vector<NodePtr> nodes;
   nodes.reserve(n);
   for (size_t i : order) nodes.push_back(std::move(g.nodes[i]));
