@@ -244,6 +244,7 @@ using at::mul_out;
 using at::sub_out;
 using c10::scalarTypeToTypeMeta;
 using c10::typeMetaToScalarType;
+using std::make_unique;
 
 template <bool... Values>
 struct all_of : std::bool_constant<(Values && ...)> {};
