@@ -112,91 +112,65 @@ Grads picked_vjp(const VjpArgs& a) {
   return {where(number == index, g, 0)};
 }
 
+constexpr OpDef extreme_op(const char* name, void (*kernel)(const KernelArgs&),
+                           decltype(OpDef::reduction) reduction) {
+  return {
+      .name = name,
+      .infer = infer_extreme,
+      .kernel = kernel,
+      .saves = Saves::all(Saves::in(0) | Saves::out(0)),
+      .vjp = shared_vjp,
+      .attrs = attrs_of<ExtremeAttrs>,
+      .batch = batch_dims<ExtremeAttrs>,
+      .reduction = reduction,
+      .inputs = 1,
+  };
+}
+constexpr OpDef max_op(const char* name) {
+  return extreme_op(name, extreme_kernel<kernels::ReduceFn::Max>,
+                    reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>);
+}
+constexpr OpDef min_op(const char* name) {
+  return extreme_op(name, extreme_kernel<kernels::ReduceFn::Min>,
+                    reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>);
+}
+template <bool least>
+constexpr OpDef picking_op(const char* name) {
+  return {
+      .name = name,
+      .infer = infer_max_dim,
+      .kernel = max_dim_kernel<least>,
+      .saves = Saves::all(Saves::out(1)),
+      .vjp = picked_vjp,
+      .outputs = 2,
+      .attrs = attrs_of<ArgAttrs>,
+      .batch = batch_arg,
+      .inputs = 1,
+  };
+}
+template <bool least>
+constexpr OpDef arg_op(const char* name) {
+  return {
+      .name = name,
+      .infer = infer_arg,
+      .kernel = arg_kernel<least>,
+      .attrs = attrs_of<ArgAttrs>,
+      .batch = batch_arg,
+      .inputs = 1,
+  };
+}
+
 }  // namespace
 
-TANDEM_OP(kAmax) = {
-    .name = "amax",
-    .infer = infer_extreme,
-    .kernel = extreme_kernel<kernels::ReduceFn::Max>,
-    .saves = Saves::all(Saves::in(0) | Saves::out(0)),
-    .vjp = shared_vjp,
-    .attrs = attrs_of<ExtremeAttrs>,
-    .batch = batch_dims<ExtremeAttrs>,
-    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
-    .inputs = 1,
-};
-TANDEM_OP(kAmin) = {
-    .name = "amin",
-    .infer = infer_extreme,
-    .kernel = extreme_kernel<kernels::ReduceFn::Min>,
-    .saves = Saves::all(Saves::in(0) | Saves::out(0)),
-    .vjp = shared_vjp,
-    .attrs = attrs_of<ExtremeAttrs>,
-    .batch = batch_dims<ExtremeAttrs>,
-    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
-    .inputs = 1,
-};
+TANDEM_OP(kAmax) = max_op("amax");
+TANDEM_OP(kAmin) = min_op("amin");
 // max and min of all elements: the same as amax and amin, but their errors name what was called.
-TANDEM_OP(kMaxAll) = {
-    .name = "max",
-    .infer = infer_extreme,
-    .kernel = extreme_kernel<kernels::ReduceFn::Max>,
-    .saves = Saves::all(Saves::in(0) | Saves::out(0)),
-    .vjp = shared_vjp,
-    .attrs = attrs_of<ExtremeAttrs>,
-    .batch = batch_dims<ExtremeAttrs>,
-    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::max>,
-    .inputs = 1,
-};
-TANDEM_OP(kMinAll) = {
-    .name = "min",
-    .infer = infer_extreme,
-    .kernel = extreme_kernel<kernels::ReduceFn::Min>,
-    .saves = Saves::all(Saves::in(0) | Saves::out(0)),
-    .vjp = shared_vjp,
-    .attrs = attrs_of<ExtremeAttrs>,
-    .batch = batch_dims<ExtremeAttrs>,
-    .reduction = reduction_info<ExtremeAttrs, ReductionInfo::Fn::min>,
-    .inputs = 1,
-};
-TANDEM_OP(kMaxDim) = {
-    .name = "max_dim",
-    .infer = infer_max_dim,
-    .kernel = max_dim_kernel<false>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = picked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<ArgAttrs>,
-    .batch = batch_arg,
-    .inputs = 1,
-};
-TANDEM_OP(kMinDim) = {
-    .name = "min_dim",
-    .infer = infer_max_dim,
-    .kernel = max_dim_kernel<true>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = picked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<ArgAttrs>,
-    .batch = batch_arg,
-    .inputs = 1,
-};
-TANDEM_OP(kArgmax) = {
-    .name = "argmax",
-    .infer = infer_arg,
-    .kernel = arg_kernel<false>,
-    .attrs = attrs_of<ArgAttrs>,
-    .batch = batch_arg,
-    .inputs = 1,
-};
-TANDEM_OP(kArgmin) = {
-    .name = "argmin",
-    .infer = infer_arg,
-    .kernel = arg_kernel<true>,
-    .attrs = attrs_of<ArgAttrs>,
-    .batch = batch_arg,
-    .inputs = 1,
-};
+TANDEM_OP(kMaxAll) = max_op("max");
+TANDEM_OP(kMinAll) = min_op("min");
+TANDEM_OP(kMaxDim) = picking_op<false>("max_dim");
+TANDEM_OP(kMinDim) = picking_op<true>("min_dim");
+TANDEM_OP(kArgmax) = arg_op<false>("argmax");
+TANDEM_OP(kArgmin) = arg_op<true>("argmin");
 
 namespace {
 

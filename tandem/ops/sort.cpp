@@ -98,82 +98,51 @@ Grads ranked_vjp(const VjpArgs& a) {
   return {zeros(in.sizes, g.options()).scatter(r.dim, index, g)};
 }
 
+void infer_kthvalue(const InferArgs& a) {
+  const auto& r = a.attrs<RankAttrs>();
+  const int64_t n = length_along(a, r.dim);
+  TANDEM_CHECK_INDEX(r.k >= 0 && (r.k < n || numel_of(a.in().sizes) == 0),
+                     "kthvalue: selected number k = ", r.k + 1, " is out of range for dimension ",
+                     r.dim, " with size ", n);
+  infer_rank(a);
+}
+
+constexpr OpDef sorting(const char* name) {
+  return {
+      .name = name,
+      .infer = infer_sort,
+      .kernel = sort_kernel,
+      .saves = Saves::all(Saves::out(1)),
+      .vjp = sorted_vjp,
+      .outputs = 2,
+      .attrs = attrs_of<SortAttrs>,
+      .batch = batch_dim<SortAttrs>,
+      .inputs = 1,
+  };
+}
+template <kernels::RankFn fn>
+constexpr OpDef ranking(const char* name, void (*infer)(const InferArgs&) = infer_rank) {
+  return {
+      .name = name,
+      .infer = infer,
+      .kernel = rank_kernel<fn>,
+      .saves = Saves::all(Saves::out(1)),
+      .vjp = ranked_vjp,
+      .outputs = 2,
+      .attrs = attrs_of<RankAttrs>,
+      .batch = batch_dim<RankAttrs>,
+      .inputs = 1,
+  };
+}
+
 }  // namespace
 
-TANDEM_OP(kSort) = {
-    .name = "sort",
-    .infer = infer_sort,
-    .kernel = sort_kernel,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = sorted_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<SortAttrs>,
-    .batch = batch_dim<SortAttrs>,
-    .inputs = 1,
-};
-TANDEM_OP(kTopk) = {
-    .name = "topk",
-    .infer = infer_sort,
-    .kernel = sort_kernel,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = sorted_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<SortAttrs>,
-    .batch = batch_dim<SortAttrs>,
-    .inputs = 1,
-};
-TANDEM_OP(kKthvalue) = {
-    .name = "kthvalue",
-    .infer =
-        [](const InferArgs& a) {
-          const auto& r = a.attrs<RankAttrs>();
-          const int64_t n = length_along(a, r.dim);
-          TANDEM_CHECK_INDEX(r.k >= 0 && (r.k < n || numel_of(a.in().sizes) == 0),
-                             "kthvalue: selected number k = ", r.k + 1,
-                             " is out of range for dimension ", r.dim, " with size ", n);
-          infer_rank(a);
-        },
-    .kernel = rank_kernel<kernels::RankFn::Kth>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = ranked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<RankAttrs>,
-    .batch = batch_dim<RankAttrs>,
-    .inputs = 1,
-};
-TANDEM_OP(kMedian) = {
-    .name = "median",
-    .infer = infer_rank,
-    .kernel = rank_kernel<kernels::RankFn::Median>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = ranked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<RankAttrs>,
-    .batch = batch_dim<RankAttrs>,
-    .inputs = 1,
-};
-TANDEM_OP(kNanmedian) = {
-    .name = "nanmedian",
-    .infer = infer_rank,
-    .kernel = rank_kernel<kernels::RankFn::NanMedian>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = ranked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<RankAttrs>,
-    .batch = batch_dim<RankAttrs>,
-    .inputs = 1,
-};
-TANDEM_OP(kMode) = {
-    .name = "mode",
-    .infer = infer_rank,
-    .kernel = rank_kernel<kernels::RankFn::Mode>,
-    .saves = Saves::all(Saves::out(1)),
-    .vjp = ranked_vjp,
-    .outputs = 2,
-    .attrs = attrs_of<RankAttrs>,
-    .batch = batch_dim<RankAttrs>,
-    .inputs = 1,
-};
+TANDEM_OP(kSort) = sorting("sort");
+TANDEM_OP(kTopk) = sorting("topk");
+TANDEM_OP(kKthvalue) = ranking<kernels::RankFn::Kth>("kthvalue", infer_kthvalue);
+TANDEM_OP(kMedian) = ranking<kernels::RankFn::Median>("median");
+TANDEM_OP(kNanmedian) = ranking<kernels::RankFn::NanMedian>("nanmedian");
+TANDEM_OP(kMode) = ranking<kernels::RankFn::Mode>("mode");
 
 namespace {
 

@@ -51,6 +51,11 @@ void check_options(const RNNOptionsBase& o) {
         o.dropout(), " and num_layers=", o.num_layers());
 }
 
+// The sequences of a state in another order; in the same if there is no permutation.
+Tensor permuted(const Tensor& hx, const Tensor& permutation) {
+  return permutation.defined() ? hx.index_select(1, permutation) : hx;
+}
+
 }  // namespace
 
 template <class Derived>
@@ -182,7 +187,7 @@ void RNNImplBase<Derived>::check_forward_args(const Tensor& input, const Tensor&
 
 template <class Derived>
 Tensor RNNImplBase<Derived>::permute_hidden(const Tensor& hx, const Tensor& permutation) const {
-  return permutation.defined() ? hx.index_select(1, permutation) : hx;
+  return permuted(hx, permutation);
 }
 
 template <class Derived>
@@ -257,6 +262,28 @@ std::tuple<Tensor, Tensor> call(const Functions& f, const detail::RNNOptionsBase
                   o.bidirectional(), o.batch_first());
 }
 
+// Layers with one state, RNN and GRU. helper(input, batch_sizes, sorted_indices, batch, hx) runs
+// them.
+template <class Helper>
+std::tuple<Tensor, Tensor> forward_padded(const Helper& helper, bool batch_first,
+                                          const Tensor& input, Tensor hx) {
+  if (is_single(input)) {
+    auto [y, h] =
+        helper(batch_of_one(input, batch_first), Tensor(), Tensor(), int64_t{1}, state_of_one(hx));
+    return {y.squeeze(batch_dim(batch_first)), h.squeeze(1)};
+  }
+  return helper(input, Tensor(), Tensor(), batch_of(input, batch_first), std::move(hx));
+}
+
+template <class Helper>
+std::tuple<PackedSequence, Tensor> forward_packed(const Helper& helper, const PackedSequence& p,
+                                                  const Tensor& hx) {
+  auto [y, h] = helper(p.data(), p.batch_sizes(), p.sorted_indices(),
+                       hx.defined() ? int64_t{0} : packed_batch(p), hx);
+  return {PackedSequence(y, p.batch_sizes(), p.sorted_indices(), p.unsorted_indices()),
+          detail::permuted(h, p.unsorted_indices())};
+}
+
 }  // namespace
 
 // -- RNN --------------------------------------------------------------------------------------
@@ -278,23 +305,17 @@ std::tuple<Tensor, Tensor> RNNImpl::forward_helper(const Tensor& input, const Te
 
 std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   ForwardScope scope(*this);
-  const bool first = options_base.batch_first();
-  if (is_single(input)) {
-    auto [y, h] = forward_helper(batch_of_one(input, first), {}, {}, 1, state_of_one(hx));
-    return {y.squeeze(batch_dim(first)), h.squeeze(1)};
-  }
-  return forward_helper(input, {}, {}, batch_of(input, first), std::move(hx));
+  return forward_padded(
+      [this](auto&&... args) { return forward_helper(std::forward<decltype(args)>(args)...); },
+      options_base.batch_first(), input, std::move(hx));
 }
 
 std::tuple<PackedSequence, Tensor> RNNImpl::forward_with_packed_input(
     const PackedSequence& packed_input, Tensor hx) {
   ForwardScope scope(*this);
-  auto [y, h] =
-      forward_helper(packed_input.data(), packed_input.batch_sizes(), packed_input.sorted_indices(),
-                     hx.defined() ? 0 : packed_batch(packed_input), hx);
-  return {PackedSequence(y, packed_input.batch_sizes(), packed_input.sorted_indices(),
-                         packed_input.unsorted_indices()),
-          permute_hidden(h, packed_input.unsorted_indices())};
+  return forward_packed(
+      [this](auto&&... args) { return forward_helper(std::forward<decltype(args)>(args)...); },
+      packed_input, std::move(hx));
 }
 
 // -- LSTM -------------------------------------------------------------------------------------
@@ -387,23 +408,17 @@ std::tuple<Tensor, Tensor> GRUImpl::forward_helper(const Tensor& input, const Te
 
 std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   ForwardScope scope(*this);
-  const bool first = options_base.batch_first();
-  if (is_single(input)) {
-    auto [y, h] = forward_helper(batch_of_one(input, first), {}, {}, 1, state_of_one(hx));
-    return {y.squeeze(batch_dim(first)), h.squeeze(1)};
-  }
-  return forward_helper(input, {}, {}, batch_of(input, first), std::move(hx));
+  return forward_padded(
+      [this](auto&&... args) { return forward_helper(std::forward<decltype(args)>(args)...); },
+      options_base.batch_first(), input, std::move(hx));
 }
 
 std::tuple<PackedSequence, Tensor> GRUImpl::forward_with_packed_input(
     const PackedSequence& packed_input, Tensor hx) {
   ForwardScope scope(*this);
-  auto [y, h] =
-      forward_helper(packed_input.data(), packed_input.batch_sizes(), packed_input.sorted_indices(),
-                     hx.defined() ? 0 : packed_batch(packed_input), hx);
-  return {PackedSequence(y, packed_input.batch_sizes(), packed_input.sorted_indices(),
-                         packed_input.unsorted_indices()),
-          permute_hidden(h, packed_input.unsorted_indices())};
+  return forward_packed(
+      [this](auto&&... args) { return forward_helper(std::forward<decltype(args)>(args)...); },
+      packed_input, std::move(hx));
 }
 
 }  // namespace tandem::nn
