@@ -1,6 +1,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/autograd/walk.h"
 #include "tandem/base/warning.h"
+#include "tandem/core/gradients.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/ops/ops.h"
 
@@ -117,6 +118,11 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
                "backward: 'inputs' argument to backward cannot be empty");
   autograd::backward({*this}, gradient.defined() ? variable_list{gradient} : variable_list{},
                      retain_graph, create_graph, inputs ? inputs->vec() : variable_list{});
+}
+
+std::vector<Tensor> gradients_of(const Tensor& scalar, TensorList inputs, bool create_graph) {
+  return autograd::grad({scalar}, inputs.vec(), {}, create_graph, create_graph,
+                        /*allow_unused=*/true);
 }
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tandem/core/apply.h"
+#include "tandem/core/gradients.h"
 #include "tandem/kernels/map.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
@@ -418,9 +419,10 @@ Grads backward_vjp(const VjpArgs& a) {
   }
   Grads g(static_cast<size_t>(at.n));
   if (!total.defined() || !total.requires_grad() || wanted.empty()) return g;
-  total.backward({}, create_graph, create_graph, TensorList(wanted));
+  std::vector<Tensor> found = gradients_of(total, wanted, create_graph);
+  size_t next = 0;
   for (int i = 0; i < at.n; ++i)
-    if (a.needs(i)) g[static_cast<size_t>(i)] = inputs[static_cast<size_t>(i)].grad();
+    if (a.needs(i)) g[static_cast<size_t>(i)] = std::move(found[next++]);
   return g;
 }
 

@@ -87,6 +87,8 @@ TEST_P(OpGraph, IsPrintedAndParsed) {
     if (s.big) continue;
     for (DType t : {kDouble, kFloat, kHalf, kLong, kByte, kBool}) {
       if (!supports(row(), s, t)) continue;
+      if (row().unwritten && t == kBool)
+        continue;  // what nobody wrote may be neither true nor false
       SCOPED_TRACE(str(row().name, ", sample '", s.label, "', ", tandem::name_of(t)));
       try {
         const List inputs = make_inputs(row(), s, t);

@@ -286,6 +286,7 @@ TEST(Optimizers, ParametersThatShareMemory) {
   SGD shrinking({own}, 0.5);
   shrinking.step();
   EXPECT_TRUE(own.equal(full({3}, 2.0)));
+  own.mutable_grad() = Tensor();  // or it would keep itself alive
 }
 
 TEST(Optimizers, EmptyAndZeroDimensionalParameters) {
