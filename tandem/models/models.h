@@ -3,8 +3,11 @@
 // Networks by name.
 #include "tandem/models/cell_stack.h"
 #include "tandem/models/cifar_resnet.h"
+#include "tandem/models/module_network.h"
+#include "tandem/models/program.h"
 #include "tandem/models/registry.h"
 #include "tandem/models/resnet.h"
+#include "tandem/models/scene_modules.h"
 #include "tandem/models/seq2seq.h"
 #include "tandem/models/tree.h"
 #include "tandem/models/vgg.h"
