@@ -1,5 +1,6 @@
 # Build options and the flags that every target shares.
 option(TANDEM_BUILD_TESTS "Build the tests" ON)
+option(TANDEM_BUILD_TOOLS "Build the program `tandem`" ON)
 option(TANDEM_BUILD_EXAMPLES "Build the example programs" ON)
 option(TANDEM_BUILD_BENCH "Build the benchmarks" ON)
 option(TANDEM_WITH_LLVM "Make machine code for fused kernels with LLVM 19" ON)

@@ -382,6 +382,7 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size) {
   TANDEM_CHECK(x.defined() && x.dim() > 0,
                "Model::predict: x must have examples along dimension 0");
   TANDEM_CHECK(batch_size > 0, "Model::predict: the batch size is ", batch_size);
+  if (training_ && !training_->step && x.size(0) > 0) build(x);
   const NoGradGuard no_grad;
   const bool was_training = module_->is_training();
   module_->eval();

@@ -129,7 +129,7 @@ class Model {
   void load(const std::string& path);
 
   nn::Module& module() { return *module_; }
-  /// Null before the first fit().
+  /// Null before the model has seen data: by fit(), evaluate() or predict().
   optim::Optimizer* optimizer();
   const History& history() const;
   double learning_rate() const;
