@@ -57,17 +57,28 @@ Case contestants(const ConvShape& s, int64_t batch) {
 
   BlockedConvAttrs a{{s.stride, s.stride}, {s.padding(), s.padding()}, {1, 1}, s.groups, {}};
   const bool plain_x = s.in % 8 != 0;
-  const auto order = plain_x ? kernels::WeightOrder::plain_in : kernels::WeightOrder::in_out;
+  const kernels::ConvForm form =
+      conv_form({a.stride, a.padding, a.padding, a.dilation, a.groups, {}}, Dims(x.sizes()),
+                Dims(w.sizes()), Dims(g.sizes()));
+  const auto order_for = [&](kernels::ConvPart part) {
+    kernels::WeightOrder order{};
+    kernels::blocked_conv_order(part, form, &order);
+    return order;
+  };
+  const auto order = order_for(kernels::ConvPart::y);
   const Tensor bx = plain_x ? x : to_blocked(x), bg = to_blocked(g),
                bw = to_blocked_weight(w, order);
   a.order = static_cast<int64_t>(order);
   a.sizes = {s.result(), s.result()};
   c.y.push_back([=] { apply(kBlockedConv, {bx, bw}, a); });
+  a.order = static_cast<int64_t>(order_for(kernels::ConvPart::w));
+  a.plain = kernels::prefers_blocked_conv_weight(form);
   a.sizes = {s.kernel, s.kernel};
   c.w.push_back([=] { apply(kBlockedConvWeight, {bx, bg}, a); });
   if (!plain_x) {
-    const Tensor back = to_blocked_weight(w, kernels::WeightOrder::out_in);
-    a.order = static_cast<int64_t>(kernels::WeightOrder::out_in);
+    const auto back_order = order_for(kernels::ConvPart::x);
+    const Tensor back = to_blocked_weight(w, back_order);
+    a.order = static_cast<int64_t>(back_order);
     a.sizes = {s.size, s.size};
     c.x.push_back([=] { apply(kBlockedConvInput, {bg, back}, a); });
   } else {

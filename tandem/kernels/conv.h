@@ -54,18 +54,20 @@ void col2im(const ConvForm& f, const Array& columns, const Array& x);
 /// order for each of the three parts of a convolution.
 inline constexpr int64_t kChannelBlock = 8;
 enum class WeightOrder : uint8_t {
-  in_out,     // [out / 8, in / 8, h, w, 8 in, 8 out]: for y, and of the gradient by w
-  out_in,     // [out / 8, in / 8, h, w, 8 out, 8 in]: for x
-  plain_in,   // [out / 8, h, w, in, 8 out]: for an x of few channels, which stays as it is
-  depthwise,  // [channels / 8, h, w, 8]: each channel by itself
+  in_out,           // [out / 8, in / 8, h, w, 8 in, 8 out]: for y, and of the gradient by w
+  out_in,           // [out / 8, in / 8, h, w, 8 out, 8 in]: for x
+  plain_in,         // [out / 8, h, w, in, 8 out]: for an x of few channels, which stays as it is
+  depthwise,        // [channels / 8, h, w, 8]: each channel by itself
+  winograd,         // [16 points, out / 16, in, 16]: transformed for y; there is no way back
+  winograd_turned,  // [16 points, in / 16, out, 16]: for x
 };
 /// How a blocked convolution ends.
 struct ConvEnd {
   bool bias = false, add = false, relu = false;  // y = relu(conv + bias + what y held before)
 };
 
-/// True iff oneDNN has a fast loop for this part with blocked operands; `order` is set to the
-/// weights' order. float32 and two spatial dimensions only.
+/// True iff there is a fast loop for this part with blocked operands, oneDNN's or Winograd's;
+/// `order` is set to the weights' order. float32 and two spatial dimensions only.
 bool blocked_conv_order(ConvPart part, const ConvForm& f, WeightOrder* order);
 /// One part from the other two, blocked and contiguous; see blocked_conv_order.
 void blocked_conv(ConvPart part, const ConvForm& f, const float* a, const float* b,

@@ -3,7 +3,7 @@
 
 #include "tandem/base/error.h"
 #include "tandem/base/parallel.h"
-#include "tandem/kernels/conv.h"
+#include "tandem/kernels/conv_impl.h"
 
 namespace tandem::kernels {
 namespace {
@@ -96,6 +96,9 @@ void weight_block(WeightOrder order, int64_t block, int64_t in, int64_t places, 
           for (int64_t o = 0; o < B; ++o)
             fn(first + o * row + i * places + k, first + (k * in + i) * B + o);
       return;
+    case WeightOrder::winograd:
+    case WeightOrder::winograd_turned:
+      TANDEM_ASSERT(false, "transformed weights are not a reordering");
   }
 }
 
@@ -112,6 +115,8 @@ void from_blocked(DType dtype, int64_t batch, int64_t channels, int64_t position
 
 void to_blocked_weight(WeightOrder order, int64_t out, int64_t in, int64_t places, const float* w,
                        float* to) {
+  if (order == WeightOrder::winograd || order == WeightOrder::winograd_turned)
+    return detail::winograd_weight(order == WeightOrder::winograd_turned, out, in, w, to);
   parallel_for(0, out / B, grain_of(B * in * places), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b)
       weight_block(order, b, in, places, [&](int64_t i, int64_t j) { to[j] = w[i]; });

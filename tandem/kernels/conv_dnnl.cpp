@@ -155,6 +155,9 @@ class Builder {
         return tagged(d, Tag::Ohwi8o);
       case WeightOrder::depthwise:
         return tagged(d, Tag::Goihw8g);
+      case WeightOrder::winograd:
+      case WeightOrder::winograd_turned:
+        break;  // not oneDNN's
     }
     return plain(d);
   }
@@ -373,12 +376,18 @@ bool blocked_conv_order(ConvPart part, const ConvForm& f, WeightOrder* order) {
     if (f.in_channels / f.groups % kChannelBlock || f.out_channels / f.groups % kChannelBlock)
       return false;
     *order = part == ConvPart::x ? WeightOrder::out_in : WeightOrder::in_out;
+    if (part != ConvPart::w && detail::suits_winograd(part, f)) {
+      *order = part == ConvPart::x ? WeightOrder::winograd_turned : WeightOrder::winograd;
+      return true;
+    }
   }
   return cache().get(key_of(part, f, true, {}))->usable;
 }
 
 void blocked_conv(ConvPart part, const ConvForm& f, const float* a, const float* b,
                   const float* bias, float* out, ConvEnd end) {
+  if (part != ConvPart::w && detail::suits_winograd(part, f))
+    return detail::winograd_conv(part, f, a, b, bias, out, end);
   end.bias = bias != nullptr;
   const auto recipe = cache().get(key_of(part, f, true, end));
   TANDEM_ASSERT(recipe->usable, "blocked convolution: no such loop");

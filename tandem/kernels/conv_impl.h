@@ -36,4 +36,14 @@ class Temporary {
 bool dnnl_conv(ConvPart part, const ConvForm& f, const float* a, const float* b, const float* bias,
                float* out);
 
+/// Winograd's convolution of blocked operands: fewer multiplications for kernels of 3 x 3 that move
+/// by one position. For y and x the weight is transformed, [16, results / 16, sums, 16]; the
+/// gradient by the weight comes out in row-major order.
+bool suits_winograd(ConvPart part, const ConvForm& f);
+void winograd_conv(ConvPart part, const ConvForm& f, const float* a, const float* u,
+                   const float* bias, float* out, ConvEnd end);
+void winograd_conv_weight(const ConvForm& f, const float* x, const float* y, float* w);
+/// The transformed weight of [out, in, 3, 3], for y, or turned round for x.
+void winograd_weight(bool turned, int64_t out, int64_t in, const float* w, float* u);
+
 }  // namespace tandem::kernels::detail

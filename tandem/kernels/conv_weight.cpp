@@ -221,6 +221,7 @@ bool prefers_blocked_conv_weight(const ConvForm& f) {
 }
 
 void blocked_conv_weight(const ConvForm& f, const float* x, const float* y, float* w) {
+  if (detail::suits_winograd(ConvPart::w, f)) return detail::winograd_conv_weight(f, x, y, w);
   const Tiles tiles(f);
   const int64_t parts = f.groups * tiles.out_parts * tiles.in_parts;
   parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {

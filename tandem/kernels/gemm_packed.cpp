@@ -7,6 +7,8 @@
 #define HWY_TARGET_INCLUDE "tandem/kernels/gemm_packed.cpp"
 #include "hwy/foreach_target.h"
 // Highway's order: foreach_target before the headers that it includes again.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 
 #include "tandem/kernels/gemm_block-inl.h"
@@ -97,6 +99,11 @@ void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
       const int64_t rows = std::min(kMr, r.rows - i * kMr);
       T* c = r.c + i * kMr * r.ldc + j * kNr;
       if (rows == kMr && cols == kNr) {
+        // Where the block ends up is fetched while it is worked out.
+        for (int64_t y = 0; y < kMr; ++y) {
+          hwy::Prefetch(c + y * r.ldc);
+          hwy::Prefetch(c + y * r.ldc + kNr - 1);
+        }
         block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, c,
                                                       r.ldc, r.alpha, r.beta);
         continue;

@@ -1,11 +1,10 @@
-#include "tandem/ops/conv_blocked_op.h"
-
 #include <climits>
 #include <memory>
 
 #include "tandem/core/apply.h"
 #include "tandem/kernels/map.h"
 #include "tandem/ops/batch_detail.h"
+#include "tandem/ops/conv_blocked_op.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -81,15 +80,23 @@ void batch_larger(const BatchArgs& a) {
 }
 
 WeightOrder order_of(const InferArgs& a, int64_t order) {
-  TANDEM_CHECK(order >= 0 && order <= static_cast<int64_t>(WeightOrder::depthwise), a.op.name,
+  TANDEM_CHECK(order >= 0 && order <= static_cast<int64_t>(WeightOrder::winograd_turned), a.op.name,
                ": no such order of weights: ", order);
   return static_cast<WeightOrder>(order);
+}
+
+bool is_transformed(WeightOrder order) {
+  return order == WeightOrder::winograd || order == WeightOrder::winograd_turned;
 }
 
 /// The shape in row-major order of weights that have this shape in an order.
 Dims plain_weight_sizes(const char* op, WeightOrder order, IntArrayRef w) {
   const auto check = [&](bool good) {
     TANDEM_CHECK_SHAPE(good && w.back() == kBlock, op, ": not a blocked weight: shape ", w);
+  };
+  const auto check_transformed = [&] {
+    TANDEM_CHECK_SHAPE(w.size() == 4 && w[0] == 16 && w[3] == 16, op,
+                       ": not a transformed weight: shape ", w);
   };
   switch (order) {
     case WeightOrder::in_out:
@@ -102,6 +109,12 @@ Dims plain_weight_sizes(const char* op, WeightOrder order, IntArrayRef w) {
     case WeightOrder::depthwise:
       check(w.size() == 4);
       return {w[0] * kBlock, 1, w[1], w[2]};
+    case WeightOrder::winograd:
+      check_transformed();
+      return {w[1] * 16, w[2], 3, 3};
+    case WeightOrder::winograd_turned:
+      check_transformed();
+      return {w[2], w[1] * 16, 3, 3};
   }
   return {};
 }
@@ -110,10 +123,12 @@ void infer_to_weight(const InferArgs& a) {
   const TensorType& w = a.in();
   const WeightOrder order = order_of(a, a.attrs<WeightOrderAttrs>().order);
   const bool both = order == WeightOrder::in_out || order == WeightOrder::out_in;
-  TANDEM_CHECK_SHAPE(w.dim() == 4 && w.sizes[0] % kBlock == 0 &&
-                         (!both || w.sizes[1] % kBlock == 0) &&
-                         (order != WeightOrder::depthwise || w.sizes[1] == 1),
-                     a.op.name, ": a weight of shape ", w.sizes, " does not have that order");
+  TANDEM_CHECK_SHAPE(
+      w.dim() == 4 && w.sizes[0] % kBlock == 0 && (!both || w.sizes[1] % kBlock == 0) &&
+          (order != WeightOrder::depthwise || w.sizes[1] == 1) &&
+          (!is_transformed(order) ||
+           (w.sizes[0] % 16 == 0 && w.sizes[1] % 16 == 0 && w.sizes[2] == 3 && w.sizes[3] == 3)),
+      a.op.name, ": a weight of shape ", w.sizes, " does not have that order");
   TANDEM_CHECK_TYPE(w.dtype == kFloat, a.op.name, ": expected float32, got ", name_of(w.dtype));
   a.out().dtype = w.dtype;
   a.out().sizes = blocked_weight_sizes(order, w.sizes);
@@ -122,6 +137,8 @@ void infer_from_weight(const InferArgs& a) {
   const TensorType& w = a.in();
   TANDEM_CHECK_SHAPE(w.dim() > 0, a.op.name, ": not a blocked weight: shape ", w.sizes);
   TANDEM_CHECK_TYPE(w.dtype == kFloat, a.op.name, ": expected float32, got ", name_of(w.dtype));
+  TANDEM_CHECK(!is_transformed(order_of(a, a.attrs<WeightOrderAttrs>().order)), a.op.name,
+               ": transformed weights have no way back");
   a.out().dtype = w.dtype;
   a.out().sizes =
       plain_weight_sizes(a.op.name, order_of(a, a.attrs<WeightOrderAttrs>().order), w.sizes);
@@ -327,6 +344,10 @@ Dims blocked_weight_sizes(WeightOrder order, IntArrayRef w) {
       return {w[0] / kBlock, w[2], w[3], w[1], kBlock};
     case WeightOrder::depthwise:
       return {w[0] / kBlock, w[2], w[3], kBlock};
+    case WeightOrder::winograd:
+      return {16, w[0] / 16, w[1], 16};
+    case WeightOrder::winograd_turned:
+      return {16, w[1] / 16, w[0], 16};
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "tandem/compile/trace.h"
 #include "tandem/graph/pipeline.h"
 #include "tandem/graph/verify.h"
+#include "tandem/ops/conv_blocked_op.h"
 #include "tandem/runtime/executor.h"
 #include "tandem/tandem.h"
 
@@ -110,6 +111,26 @@ TEST_F(Layout, GradientsStayBlocked) {
   // Each once for y and, but for the first, once for the gradient by x.
   EXPECT_EQ(ops["to_blocked_weight"], 5);
   EXPECT_EQ(ops["from_blocked_weight"], 1) << "the others come out as they are wanted";
+}
+
+// Kernels of 3 x 3 on images that are large enough have transformed weights, forward and backward.
+TEST_F(Layout, TransformedWeights) {
+  const Tensor image = randn({4, 16, 21, 18});
+  const Tensor in = weight({32, 16, 3, 3}), back = weight({16, 32, 3, 3}), bias = weight({32});
+  const Function fn = with_gradients(
+      [&](const Tensors& given) -> Tensors {
+        const Tensor h = conv2d(given[0], in, bias, 1, 1).relu();
+        return {(conv2d(h, back, {}, 1, 1) + given[0]).relu()};
+      },
+      {in, back, bias});
+  check(fn, {image});
+  std::map<kernels::WeightOrder, int> orders;
+  for (const NodePtr& n : optimise(trace_list(fn, {image})).nodes)
+    if (n->op == &kToBlockedWeight)
+      ++orders[static_cast<kernels::WeightOrder>(n->attrs().as<WeightOrderAttrs>().order)];
+  EXPECT_EQ(orders[kernels::WeightOrder::winograd], 2);
+  EXPECT_EQ(orders[kernels::WeightOrder::winograd_turned], 1);
+  EXPECT_EQ(orders.size(), 2u);
 }
 
 TEST_F(Layout, GradientsAddedToZeroAreThemselves) {

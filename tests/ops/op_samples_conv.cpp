@@ -360,21 +360,24 @@ Sample blocked_sample(const char* label, Sizes x, Sizes w, Order y_order, Order 
   };
   const Sizes y{x[0], w[0], extent(2), extent(3)};
   const bool plain_x = y_order == Order::plain_in;
+  // Transformed weights are only read.
+  const Order w_order = y_order == Order::winograd ? Order::in_out : y_order;
   return {.label = label,
           .inputs = {real(x), real(w), real({w[0]}), real(y)},
           .fn = [=](const List& a) -> List {
             BlockedConvAttrs forward = attrs, by_w = attrs, by_x = attrs;
             forward.sizes = {y[2], y[3]};
             by_w.sizes = {w[2], w[3]};
+            by_w.order = static_cast<int64_t>(w_order);
             by_x.sizes = {x[2], x[3]};
             by_x.order = static_cast<int64_t>(x_order);
             const Tensor in = plain_x ? a[0] : to_blocked(a[0]), grad = to_blocked(a[3]);
             const Tensor weight = to_blocked_weight(a[1], y_order);
             List out{from_blocked(apply(kBlockedConv, {in, weight, a[2]}, forward)),
                      from_blocked(apply(kBlockedConvAdd, {grad, in, weight, a[2]}, forward)),
-                     from_blocked_weight(apply(kBlockedConvWeight, {in, grad}, by_w), y_order)};
+                     from_blocked_weight(apply(kBlockedConvWeight, {in, grad}, by_w), w_order)};
             by_w.plain = true;
-            if (y_order == Order::in_out)
+            if (w_order == Order::in_out)
               out.push_back(apply(kBlockedConvWeight, {in, grad}, by_w));
             if (!plain_x)
               out.push_back(from_blocked(
@@ -394,7 +397,7 @@ Sample blocked_sample(const char* label, Sizes x, Sizes w, Order y_order, Order 
               gw.at(k) += a[3].at(at) * a[0].at(i);
             });
             ValuesList out{result, sum, gw};
-            if (y_order == Order::in_out) out.push_back(gw);
+            if (w_order == Order::in_out) out.push_back(gw);
             if (!plain_x) out.push_back(gx);
             return out;
           }};
@@ -410,6 +413,12 @@ void add_blocked(std::vector<Row>& rows) {
                                    Order::out_in, {.stride = 2, .padding = 1}, false),
                     blocked_sample("kernel of one", {2, 8, 5, 4}, {24, 8, 1, 1}, Order::in_out,
                                    Order::out_in, {}, true),
+                    blocked_sample("squares", {4, 16, 12, 11}, {32, 16, 3, 3}, Order::winograd,
+                                   Order::winograd_turned, {.padding = 1}, true),
+                    blocked_sample("squares without padding", {5, 32, 15, 9}, {16, 32, 3, 3},
+                                   Order::winograd, Order::winograd_turned, {}, false),
+                    blocked_sample("squares with more padding", {4, 16, 7, 10}, {16, 16, 3, 3},
+                                   Order::winograd, Order::winograd_turned, {.padding = 2}, true),
                     blocked_sample("groups", {1, 16, 6, 6}, {32, 8, 3, 3}, Order::in_out,
                                    Order::out_in, {.padding = 1, .groups = 2}, false),
                     blocked_sample("few inputs", {2, 3, 12, 12}, {16, 3, 3, 3}, Order::plain_in,
