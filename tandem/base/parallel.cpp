@@ -4,17 +4,20 @@
 #include <atomic>
 #include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tandem/base/env.h"
 #include "tandem/base/error.h"
+#include "tandem/base/one_thread.h"
 
 #if defined(_OPENMP) && !defined(TANDEM_THREAD_SANITIZER)
 #include <omp.h>
 #define TANDEM_USE_OPENMP 1
 #else
 #define TANDEM_USE_OPENMP 0
-// Our own loops do without OpenMP here (see cmake/dependencies.cmake), but libgomp is in the process.
+// Our own loops do without OpenMP here (see cmake/dependencies.cmake), but libgomp is in the
+// process.
 extern "C" int omp_get_max_threads();
 extern "C" void omp_set_num_threads(int);
 #endif
@@ -68,6 +71,9 @@ LibraryThreads::~LibraryThreads() {
 int get_num_interop_threads() { return 1; }
 
 bool in_parallel_region() { return t_inside; }
+
+OneThread::OneThread() : before_(std::exchange(t_inside, true)) {}
+OneThread::~OneThread() { t_inside = before_; }
 
 namespace detail {
 

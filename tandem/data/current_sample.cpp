@@ -1,5 +1,6 @@
 #include "tandem/data/current_sample.h"
 
+#include "tandem/data/detail/random.h"
 #include "tandem/ops/random.h"
 
 namespace tandem::data {
@@ -16,14 +17,6 @@ struct Current {
 };
 thread_local Current t_current;
 
-/// Numbers that lie near each other give seeds that do not.
-uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 std::optional<size_t> current_sample() {
@@ -37,7 +30,7 @@ Generator sample_generator() {
   if (!sample) return default_generator();
   Current& c = t_current;
   if (!c.generator.defined())
-    c.generator = make_generator(mix(c.seed ^ mix(*sample ^ mix(c.pass))));
+    c.generator = make_generator(detail::mix(c.seed ^ detail::mix(*sample ^ detail::mix(c.pass))));
   return c.generator;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 // Data sets, samplers, transforms and loaders.
+#include "tandem/data/augment.h"
 #include "tandem/data/chunk.h"
 #include "tandem/data/cifar.h"
 #include "tandem/data/csv.h"
 #include "tandem/data/datasets.h"
 #include "tandem/data/drawn_digits.h"
+#include "tandem/data/generated.h"
 #include "tandem/data/image_folder.h"
 #include "tandem/data/loader.h"
 #include "tandem/data/mnist.h"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/base/one_thread.h"
 #include "tandem/data/current_sample.h"
 #include "tandem/data/detail/queue.h"
 #include "tandem/data/detail/sequencers.h"
@@ -29,7 +30,8 @@ ArrayRef<size_t> indices_of(const Request&) {
 
 /// Gives the batches of a data set, made by worker threads ahead of time or by the caller's thread:
 ///
-///     for (auto& batch : *make_data_loader(dataset, DataLoaderOptions(64).workers(2))) ...
+///     auto loader = make_data_loader(dataset, DataLoaderOptions(64).workers(2));
+///     for (auto& batch : *loader) ...
 ///
 /// The order, and what random transforms do, depends on the seed alone and not on the number of
 /// workers.
@@ -137,6 +139,7 @@ class DataLoaderBase {
   }
 
   void worker_thread(Dataset& dataset) {
+    const OneThread alone;
     for (;;) {
       Job job = shuttle_.pop_job();
       if (!job.request) return;

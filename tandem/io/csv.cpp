@@ -242,12 +242,17 @@ CSVTable parse_csv(std::string_view text, const CSVOptions& options, const std::
                    options.delimiter() != '\0' && options.quote() != '\n',
                "read_csv: the delimiter '", options.delimiter(), "' and the quote '",
                options.quote(), "' cannot be told apart");
-  if (isFloatingType(options.dtype())) return Table<double>(text, options, name).read();
-  if (options.fill())
-    TANDEM_CHECK(
-        *options.fill() == std::floor(*options.fill()) && std::abs(*options.fill()) < 0x1p53,
-        "read_csv: ", *options.fill(), " cannot be filled in for ", options.dtype());
-  return Table<int64_t>(text, options, name).read();
+  const bool whole = !isFloatingType(options.dtype());
+  if (options.fill()) {
+    const double fill = *options.fill();
+    const auto [low, high] = range_of(options.dtype());
+    const bool fits = fill >= low && fill <= high;
+    const bool is_whole = fill == std::floor(fill) && std::abs(fill) <= 0x1p53;
+    TANDEM_CHECK(whole ? fits && is_whole : fits || !std::isfinite(fill), "read_csv: ", fill,
+                 " cannot be filled in for ", options.dtype());
+  }
+  if (whole) return Table<int64_t>(text, options, name).read();
+  return Table<double>(text, options, name).read();
 }
 
 CSVTable read_csv(const std::string& path, const CSVOptions& options) {

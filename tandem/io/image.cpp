@@ -79,6 +79,25 @@ void check_extents(int64_t height, int64_t width, int64_t most, std::string_view
                   width, " pixels, which ", bytes.size(), " bytes cannot hold");
 }
 
+void check_writable(const char* what, const Tensor& image, IntArrayRef channels, int64_t longest) {
+  TANDEM_CHECK(image.defined(), what, ": the image is undefined");
+  TANDEM_CHECK_TYPE(image.scalar_type() == kByte, what, ": expected bytes, got ",
+                    image.scalar_type());
+  const bool fits = image.dim() == 2 ||
+                    (image.dim() == 3 &&
+                     std::find(channels.begin(), channels.end(), image.size(0)) != channels.end());
+  TANDEM_CHECK_SHAPE(fits, what, ": expected [channels, height, width] with channels one of ",
+                     channels, ", got ", image.sizes());
+  const int64_t height = image.size(-2), width = image.size(-1);
+  TANDEM_CHECK_SHAPE(height > 0 && width > 0 && height <= longest && width <= longest, what,
+                     ": an image of ", height, " x ", width, " pixels");
+}
+
+void interleave(const uint8_t* row, int64_t plane, int64_t width, int channels, uint8_t* to) {
+  for (int c = 0; c < channels; ++c)
+    for (int64_t x = 0; x < width; ++x) to[x * channels + c] = row[c * plane + x];
+}
+
 void allocate(Pixels& p) { p.values.reset(new uint8_t[static_cast<size_t>(p.height * p.row())]); }
 
 }  // namespace detail
@@ -133,13 +152,18 @@ ImageSize scaled_size(int64_t height, int64_t width, IntArrayRef wanted) {
                "a size is {shorter side} or {height, width}, got ", wanted);
   for (const int64_t n : wanted)
     TANDEM_CHECK(n > 0 && n <= detail::kMaxPixels, "a size of ", wanted, " pixels");
-  if (wanted.size() == 2) return {wanted[0], wanted[1]};
+  if (wanted.size() == 2) {
+    TANDEM_CHECK(wanted[0] <= detail::kMaxPixels / wanted[1], "a size of ", wanted, " pixels");
+    return {wanted[0], wanted[1]};
+  }
   TANDEM_CHECK_SHAPE(height > 0 && width > 0, "an image of ", height, " x ", width, " pixels");
   const double longer = static_cast<double>(std::max(height, width)) /
                         static_cast<double>(std::min(height, width)) *
                         static_cast<double>(wanted[0]);
-  TANDEM_CHECK_SHAPE(longer <= static_cast<double>(detail::kMaxPixels), "an image of ", height,
-                     " x ", width, " pixels cannot be scaled to a shorter side of ", wanted[0]);
+  TANDEM_CHECK_SHAPE(
+      longer * static_cast<double>(wanted[0]) <= static_cast<double>(detail::kMaxPixels),
+      "an image of ", height, " x ", width, " pixels cannot be scaled to a shorter side of ",
+      wanted[0]);
   const auto other = static_cast<int64_t>(longer);
   return height < width ? ImageSize{wanted[0], other} : ImageSize{other, wanted[0]};
 }

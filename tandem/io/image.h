@@ -30,6 +30,9 @@ Tensor decode_image(std::string_view bytes, ImageMode mode = ImageMode::kUnchang
 /// compression go from 0, fast and large, to 9.
 void write_png(const Tensor& image, const std::string& path, int compression_level = 6);
 
+/// The same for 1 or 3 channels, with losses: the quality goes from 1 to 100.
+void write_jpeg(const Tensor& image, const std::string& path, int quality = 75);
+
 /// An image [..., height, width] of another size: linear between pixels, and an average over those
 /// that a smaller image leaves out. Bytes are rounded, floating-point numbers are not.
 Tensor resize_image(const Tensor& image, int64_t height, int64_t width);

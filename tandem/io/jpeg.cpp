@@ -8,20 +8,28 @@
 
 #include <algorithm>
 #include <csetjmp>
+#include <cstdlib>
 
+#include "tandem/io/file.h"
 #include "tandem/io/image_detail.h"
+#include "tandem/ops/copy.h"
 
 namespace tandem::io {
 namespace {
 
-struct Reader {
-  jpeg_decompress_struct jpeg{};
+/// What the calls to libjpeg share.
+struct Call {
   jpeg_error_mgr errors{};
-  jpeg_progress_mgr progress{};
   jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = {};
+  bool created = false;
+};
+
+struct Reader : Call {
+  jpeg_decompress_struct jpeg{};
+  jpeg_progress_mgr progress{};
   std::string_view bytes;
-  bool grey = false, created = false;
+  bool grey = false;
   ImageSize least{};
   detail::Pixels* pixels = nullptr;
 
@@ -35,9 +43,9 @@ struct Reader {
 };
 
 [[noreturn]] void on_error(j_common_ptr c) {
-  Reader& r = *static_cast<Reader*>(c->client_data);
-  c->err->format_message(c, r.message);
-  std::longjmp(r.jump, 1);
+  Call& call = *static_cast<Call*>(c->client_data);
+  c->err->format_message(c, call.message);
+  std::longjmp(call.jump, 1);
 }
 
 /// What libjpeg only warns of is mostly damage that it can paint over; a picture with grey halves
@@ -59,22 +67,33 @@ void on_output(j_common_ptr) {}
 /// A small file may ask for a large image to be gone over thousands of times.
 void on_progress(j_common_ptr c) {
   constexpr int kMaxScans = 500;
-  Reader& r = *static_cast<Reader*>(c->client_data);
+  Reader& r = *static_cast<Reader*>(static_cast<Call*>(c->client_data));
   if (r.jpeg.input_scan_number <= kMaxScans) return;
   std::snprintf(r.message, sizeof r.message, "more than %d scans", kMaxScans);
   std::longjmp(r.jump, 1);
 }
 
-bool guarded(Reader& r, void (*part)(Reader&)) {
-  if (setjmp(r.jump)) return false;
-  part(r);
+/// False if libjpeg jumped out of it.
+template <class C>
+bool guarded(C& call, void (*part)(C&)) {
+  if (setjmp(call.jump)) return false;
+  part(call);
   return true;
+}
+
+/// Errors and warnings come to us from now on.
+template <class C>
+void listen(C& call) {
+  call.jpeg.err = jpeg_std_error(&call.errors);
+  call.errors.error_exit = on_error;
+  call.errors.emit_message = on_message;
+  call.errors.output_message = on_output;
+  call.jpeg.client_data = static_cast<Call*>(&call);
 }
 
 void read_header(Reader& r) {
   jpeg_create_decompress(&r.jpeg);
   r.created = true;
-  r.jpeg.client_data = &r;
   r.progress.progress_monitor = on_progress;
   r.jpeg.progress = &r.progress;
   jpeg_mem_src(&r.jpeg, reinterpret_cast<const unsigned char*>(r.bytes.data()),
@@ -123,6 +142,40 @@ void cmyk_to_rgb(detail::Pixels& p, bool inverted) {
   p.channels = 3;
 }
 
+struct Writer : Call {
+  jpeg_compress_struct jpeg{};
+  unsigned char* out = nullptr;
+  unsigned long size = 0;
+  int64_t height = 0, width = 0;
+  int channels = 0, quality = 0;
+  const uint8_t* planes = nullptr;
+  uint8_t* row = nullptr;
+
+  ~Writer() {
+    if (created) jpeg_destroy_compress(&jpeg);
+    std::free(out);
+  }
+};
+
+void write_all(Writer& w) {
+  jpeg_compress_struct& j = w.jpeg;
+  jpeg_create_compress(&j);
+  w.created = true;
+  jpeg_mem_dest(&j, &w.out, &w.size);
+  j.image_width = static_cast<JDIMENSION>(w.width);
+  j.image_height = static_cast<JDIMENSION>(w.height);
+  j.input_components = w.channels;
+  j.in_color_space = w.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&j);
+  jpeg_set_quality(&j, w.quality, TRUE);
+  jpeg_start_compress(&j, TRUE);
+  for (int64_t y = 0; y < w.height; ++y) {
+    detail::interleave(w.planes + y * w.width, w.height * w.width, w.width, w.channels, w.row);
+    jpeg_write_scanlines(&j, &w.row, 1);
+  }
+  jpeg_finish_compress(&j);
+}
+
 }  // namespace
 
 namespace detail {
@@ -136,11 +189,7 @@ Pixels decode_jpeg(std::string_view bytes, ImageMode mode, const std::string& na
   r.bytes = bytes;
   r.grey = mode == ImageMode::kGray || mode == ImageMode::kGrayAlpha;
   r.pixels = &pixels;
-  r.jpeg.err = jpeg_std_error(&r.errors);
-  r.errors.error_exit = on_error;
-  r.errors.emit_message = on_message;
-  r.errors.output_message = on_output;
-  r.jpeg.client_data = &r;
+  listen(r);
   const auto run = [&](void (*part)(Reader&)) {
     if (!guarded(r, part))
       tandem::detail::raise<FileError>(str(name, ": near byte ", r.at(), ": ", r.message));
@@ -166,4 +215,25 @@ Pixels decode_jpeg(std::string_view bytes, ImageMode mode, const std::string& na
 }
 
 }  // namespace detail
+
+void write_jpeg(const Tensor& image, const std::string& path, int quality) {
+  detail::check_writable("write_jpeg", image, {1, 3}, 65500);
+  TANDEM_CHECK(quality >= 1 && quality <= 100, "write_jpeg: expected a quality from 1 to 100, got ",
+               quality);
+  const Tensor pixels = image.detach().contiguous();
+  Writer w;
+  w.height = image.size(-2);
+  w.width = image.size(-1);
+  w.channels = image.dim() == 2 ? 1 : static_cast<int>(image.size(0));
+  w.quality = quality;
+  w.planes = pixels.data_ptr<uint8_t>();
+  const std::unique_ptr<uint8_t[]> row(new uint8_t[static_cast<size_t>(w.width * w.channels)]);
+  w.row = row.get();
+  listen(w);
+  TANDEM_CHECK_AS(FileError, guarded(w, write_all), path, ": ", w.message);
+  AtomicFile file(path);
+  file.write(w.out, w.size);
+  file.commit();
+}
+
 }  // namespace tandem::io

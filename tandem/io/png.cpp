@@ -115,9 +115,7 @@ void write_all(Writer& w) {
   png_write_info(w.png, w.info);
   const int64_t plane = w.height * w.width;
   for (int64_t y = 0; y < w.height; ++y) {
-    for (int c = 0; c < w.channels; ++c)
-      for (int64_t x = 0; x < w.width; ++x)
-        w.row[x * w.channels + c] = w.planes[c * plane + y * w.width + x];
+    detail::interleave(w.planes + y * w.width, plane, w.width, w.channels, w.row);
     png_write_row(w.png, w.row);
   }
   png_write_end(w.png, w.info);
@@ -168,25 +166,17 @@ Pixels decode_png(std::string_view bytes, ImageMode mode, const std::string& nam
 }  // namespace detail
 
 void write_png(const Tensor& image, const std::string& path, int compression_level) {
-  TANDEM_CHECK(image.defined(), "write_png: the image is undefined");
-  TANDEM_CHECK_TYPE(image.scalar_type() == kByte, "write_png: expected bytes, got ",
-                    image.scalar_type());
-  TANDEM_CHECK_SHAPE(
-      image.dim() == 2 || (image.dim() == 3 && image.size(0) >= 1 && image.size(0) <= 4),
-      "write_png: expected [1 to 4 channels, height, width], got ", image.sizes());
-  const int64_t height = image.size(-2), width = image.size(-1);
-  TANDEM_CHECK_SHAPE(height > 0 && width > 0 && height <= 1000000 && width <= 1000000,
-                     "write_png: an image of ", height, " x ", width, " pixels");
+  detail::check_writable("write_png", image, {1, 2, 3, 4}, 1000000);
   TANDEM_CHECK(compression_level >= 0 && compression_level <= 9,
                "write_png: expected a level of compression from 0 to 9, got ", compression_level);
   const Tensor pixels = image.detach().contiguous();
   Writer w;
-  w.height = height;
-  w.width = width;
+  w.height = image.size(-2);
+  w.width = image.size(-1);
   w.channels = image.dim() == 2 ? 1 : static_cast<int>(image.size(0));
   w.level = compression_level;
   w.planes = pixels.data_ptr<uint8_t>();
-  const std::unique_ptr<uint8_t[]> row(new uint8_t[static_cast<size_t>(width * w.channels)]);
+  const std::unique_ptr<uint8_t[]> row(new uint8_t[static_cast<size_t>(w.width * w.channels)]);
   w.row = row.get();
   w.png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<Call*>(&w), on_error, on_warning);

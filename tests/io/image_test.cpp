@@ -104,6 +104,11 @@ TEST(Image, WrittenAndRead) {
     write_png(image, s / "a.png", static_cast<int>(channels) * 2);
     expect_equal(read_image(s / "a.png"), image);
   }
+  const Tensor smooth = gradient(40, 50).to(kByte);
+  write_jpeg(smooth, s / "a.jpg", 95);
+  EXPECT_LT(largest_difference(read_image(s / "a.jpg"), smooth), 10);
+  write_jpeg(smooth[0], s / "a.jpg");
+  EXPECT_EQ(read_image(s / "a.jpg").sizes(), (IntArrayRef{1, 40, 50}));
   write_png(noise[0].t(), s / "b.png");  // not contiguous, and without channels
   expect_equal(read_image(s / "b.png"), noise[0].t().unsqueeze(0));
 
@@ -113,6 +118,8 @@ TEST(Image, WrittenAndRead) {
   EXPECT_THROW(write_png(empty({3, 0, 3}, kByte), s / "c.png"), ShapeError);
   EXPECT_THROW(write_png(noise, s / "c.png", 11), Error);
   EXPECT_THROW(write_png(noise, s / "no such folder/c.png"), FileError);
+  EXPECT_THROW(write_jpeg(noise, s / "c.png"), ShapeError);
+  EXPECT_THROW(write_jpeg(noise[0], s / "c.png", 0), Error);
   EXPECT_FALSE(std::ifstream(s / "c.png").good());
   EXPECT_THROW(read_image(s / "c.png"), FileError);
   EXPECT_THROW(read_image(s.path()), FileError);
