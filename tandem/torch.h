@@ -133,8 +133,19 @@ inline TempFile make_tempfile(std::string prefix = "torch-file-") {
 }  // namespace c10
 
 namespace ska {
+namespace detail {
 template <class Key, class Value>
-using flat_hash_map = std::unordered_map<Key, Value>;
+struct FlatHashMap {
+  using type = std::unordered_map<Key, Value>;
+};
+/// Programs name the type of an optimiser's state in this way. Its keys convert from and to texts.
+template <>
+struct FlatHashMap<std::string, std::unique_ptr<tandem::optim::OptimizerParamState>> {
+  using type = tandem::optim::Optimizer::StateMap;
+};
+}  // namespace detail
+template <class Key, class Value>
+using flat_hash_map = typename detail::FlatHashMap<Key, Value>::type;
 }  // namespace ska
 
 namespace at {

@@ -33,7 +33,7 @@ void remember_step(LBFGSParamState& s, const Tensor& gradient, int64_t history_s
 }
 
 // The record's approximation of the inverse Hessian times the gradient, downhill.
-Tensor direction_of(const LBFGSParamState& s, const Tensor& gradient) {
+Tensor direction_of(LBFGSParamState& s, const Tensor& gradient) {
   const size_t n = s.old_dirs().size();
   std::vector<Tensor> alpha(n);
   Tensor q = gradient.neg();
@@ -46,6 +46,7 @@ Tensor direction_of(const LBFGSParamState& s, const Tensor& gradient) {
     const Tensor beta = s.old_dirs()[i].dot(r) * s.ro()[i];
     r = r + s.old_stps()[i] * (alpha[i] - beta);
   }
+  s.al(std::move(alpha));
   return r;
 }
 

@@ -16,6 +16,8 @@ struct LBFGSParamState : OptimizerCloneableParamState<LBFGSParamState> {
   TANDEM_ARG(std::deque<Tensor>, old_dirs);
   TANDEM_ARG(std::deque<Tensor>, old_stps);
   TANDEM_ARG(std::deque<Tensor>, ro);
+  /// Coefficients of the last direction. They are computed anew in each step, hence not saved.
+  TANDEM_ARG(std::optional<std::vector<Tensor>>, al);
 
  public:
   std::vector<Field> fields() override;

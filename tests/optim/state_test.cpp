@@ -164,5 +164,84 @@ TEST(OptimizerStates, WhatDoesNotFitChangesNothing) {
   EXPECT_THROW_WITH(load(optimizer, file), "optimizer");
 }
 
+/// Writes lists as LibTorch did before it saved options, and loads them.
+void load_old(Optimizer& optimizer,
+              const std::vector<std::pair<std::string, std::vector<Tensor>>>& lists,
+              const std::vector<std::pair<std::string, Tensor>>& tensors = {},
+              int64_t promised = -1) {
+  serialize::OutputArchive out;
+  for (const auto& [key, list] : lists) {
+    out.write(key + "/size", tensor(promised < 0 ? static_cast<int64_t>(list.size()) : promised));
+    for (size_t i = 0; i < list.size(); ++i) out.write(str(key, '/', i), list[i], true);
+  }
+  for (const auto& [key, t] : tensors) out.write(key, t, true);
+  std::stringstream file;
+  out.save_to(file);
+  load(optimizer, file);
+}
+
+TEST(OptimizerStates, LibTorchsFirstFormat) {
+  Problem straight, resumed;
+  Adam adam(straight.params, AdamOptions(0.1)), other(resumed.params, AdamOptions(0.1));
+  steps(straight, adam, 0, 3);
+  std::vector<Tensor> step, average, square;
+  for (const Tensor& p : straight.params) {
+    const auto& s = static_cast<const AdamParamState&>(*adam.state().at(p.unsafeGetTensorImpl()));
+    step.push_back(tensor(s.step()));
+    average.push_back(s.exp_avg());
+    square.push_back(s.exp_avg_sq());
+  }
+  copy_params(straight, resumed);
+  load_old(other, {{"step_buffers", step},
+                   {"exp_average_buffers", average},
+                   {"exp_average_sq_buffers", square},
+                   {"max_exp_average_sq_buffers", {}}});
+  steps(straight, adam, 3, 6);
+  steps(resumed, other, 3, 6);
+  for (size_t i = 0; i < straight.params.size(); ++i)
+    EXPECT_TRUE(equal(straight.params[i], resumed.params[i]));
+  EXPECT_THROW_WITH(load_old(other, {{"step_buffers", step}}, {}, 77), "but promises");
+  EXPECT_THROW_WITH(load_old(other, {{"step_buffers", {ones({2})}}}), "expected one number");
+  EXPECT_THROW_WITH(load_old(other, {{"sum_buffers", average}}), "not Adam");
+}
+
+TEST(OptimizerStates, LibTorchsFirstFormatOfLBFGS) {
+  // A quadratic function of two numbers.
+  const auto closure_of = [](const Tensor& w, LBFGS& lbfgs) {
+    return [&w, &lbfgs] {
+      lbfgs.zero_grad();
+      const Tensor loss = (w * w * tensor({1.0, 10.0})).sum() + w.prod();
+      loss.backward();
+      return loss;
+    };
+  };
+  Tensor w = tensor({3.0, 1.0}, requires_grad()), v = tensor({3.0, 1.0}, requires_grad());
+  const LBFGSOptions options = LBFGSOptions(0.1).max_iter(4);
+  LBFGS lbfgs({w}, options), other({v}, options);
+  lbfgs.step(closure_of(w, lbfgs));
+  const auto& s = static_cast<const LBFGSParamState&>(*lbfgs.state().at(w.unsafeGetTensorImpl()));
+  ASSERT_FALSE(s.old_dirs().empty());
+  EXPECT_EQ(s.al()->size(), s.old_dirs().size());
+  {
+    const NoGradGuard no_grad;
+    v.copy_(w);
+  }
+  load_old(other,
+           {{"old_dirs", {s.old_dirs().begin(), s.old_dirs().end()}},
+            {"old_stps", {s.old_stps().begin(), s.old_stps().end()}}},
+           {{"d", s.d()},
+            {"t", tensor(s.t())},
+            {"H_diag", s.H_diag()},
+            {"prev_flat_grad", s.prev_flat_grad()},
+            {"prev_loss", tensor(s.prev_loss())}});
+  lbfgs.step(closure_of(w, lbfgs));
+  other.step(closure_of(v, other));
+  EXPECT_TRUE(allclose(w, v)) << w << v;
+  EXPECT_THROW_WITH(
+      load_old(other, {{"old_dirs", {ones({2}, kDouble)}}},
+               {{"t", tensor(1.0)}, {"prev_loss", tensor(1.0)}, {"prev_flat_grad", ones({2})}}),
+      "1 old_dirs, but 0 old_stps");
+}
+
 }  // namespace
 }  // namespace tandem::optim
