@@ -13,9 +13,30 @@
 #include <fstream>
 #include <sstream>
 
+#include "tandem/io/archive_detail.h"
 #include "tandem/io/json.h"
 #include "tandem/io/safetensors.h"
 #include "tandem/ops/copy.h"
+
+namespace tandem::io {
+
+std::string archive_checksum(const std::string& entries, NamedTensors tensors) {
+  std::sort(tensors.begin(), tensors.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  uLong crc = 0;
+  const auto add = [&](const void* data, size_t size) {
+    if (size > 0) crc = ::crc32_z(crc, static_cast<const Bytef*>(data), size);
+  };
+  add(entries.data(), entries.size());
+  for (const auto& [name, t] : tensors) {
+    const std::string type = str(name, ' ', name_of(t.scalar_type()), t.sizes());
+    add(type.data(), type.size());
+    const Tensor dense = t.detach().cpu().contiguous();
+    add(dense.data_ptr(), dense.nbytes());
+  }
+  return str(crc);
+}
+
+}  // namespace tandem::io
 
 namespace tandem::serialize {
 namespace {
@@ -24,9 +45,9 @@ using io::JsonReader;
 using io::NamedTensors;
 using io::write_json;
 
-constexpr const char *kVersionKey = "tandem.archive", *kEntriesKey = "tandem.entries",
-                     *kChecksumKey = "tandem.checksum";
-constexpr const char* kVersion = "1";
+using io::archive_checksum;
+constexpr auto *kVersionKey = io::kArchiveVersionKey, *kEntriesKey = io::kArchiveEntriesKey,
+               *kChecksumKey = io::kArchiveChecksumKey, *kVersion = io::kArchiveVersion;
 constexpr int kMaxDepth = 200;
 
 /// "a.b" + "c" is "a.b.c"; a dot within a key is kept apart by a backslash.
@@ -58,23 +79,6 @@ std::vector<std::string> split(const std::string& path) {
 std::string exact(double v) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, v).ptr};
-}
-
-/// Changes whenever a name, a type or a value does.
-std::string checksum(const std::string& entries, NamedTensors tensors) {
-  std::sort(tensors.begin(), tensors.end(), [](auto& a, auto& b) { return a.first < b.first; });
-  uLong crc = 0;
-  const auto add = [&](const void* data, size_t size) {
-    if (size > 0) crc = ::crc32_z(crc, static_cast<const Bytef*>(data), size);
-  };
-  add(entries.data(), entries.size());
-  for (const auto& [name, t] : tensors) {
-    const std::string type = str(name, ' ', name_of(t.scalar_type()), t.sizes());
-    add(type.data(), type.size());
-    const Tensor dense = t.detach().cpu().contiguous();
-    add(dense.data_ptr(), dense.nbytes());
-  }
-  return str(crc);
 }
 
 /// Makes the list of entries and of tensors from a tree.
@@ -147,7 +151,7 @@ void write_archive(const Entry& root, const io::Sink& sink) {
   io::write_safetensors(f.tensors,
                         {{kVersionKey, kVersion},
                          {kEntriesKey, entries},
-                         {kChecksumKey, checksum(entries, f.tensors)}},
+                         {kChecksumKey, archive_checksum(entries, f.tensors)}},
                         sink);
 }
 
@@ -316,7 +320,7 @@ void InputArchive::load(char* data, size_t size, std::shared_ptr<const void> own
                     metadata[kVersionKey].substr(0, 20), "' of archives is not known (only ",
                     kVersion, ")");
     const std::string& entries = metadata[kEntriesKey];
-    TANDEM_CHECK_AS(FileError, metadata[kChecksumKey] == checksum(entries, tensors), what,
+    TANDEM_CHECK_AS(FileError, metadata[kChecksumKey] == archive_checksum(entries, tensors), what,
                     ": the checksum does not fit: the file is damaged");
     Grower(std::move(tensors), what, device).add_entries(*root, entries);
   } else {
