@@ -96,7 +96,7 @@ TEST(Fuzz, TargetsRefuseWithErrorsOnly) {
     for (const std::string& bytes : inputs) {
       accepted += run(target, bytes);
       // Large seeds take long.
-      const int changes = bytes.size() > 20'000 ? 2 : 20;
+      const int changes = bytes.size() > 20'000 ? 4 : 60;
       for (int i = 0; i < changes; ++i) run(target, changed(bytes, random));
     }
     run(target, "");

@@ -39,6 +39,14 @@ read -ra flags <<<"$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tandem)"
 "$cxx" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$scratch/with_pc"
 expect_output "pkg-config" env LD_LIBRARY_PATH="$libdir" "$scratch/with_pc"
 
+# The program finds the library from where it lies.
+version=$("$prefix/bin/tandem" --version)
+if [[ $version != "tandem $(PKG_CONFIG_PATH=$pc pkg-config --modversion tandem)" ]]; then
+  echo "FAILED: the installed program printed '$version'"
+  exit 1
+fi
+echo "tandem --version: ok"
+
 # The installed headers must not need one that is not installed.
 (cd "$prefix/include" && find tandem -name '*.h' | sort) |
   sed 's|.*|#include <&>|' >"$scratch/headers.cpp"

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using data::datasets::ImageFolder;
 using data::datasets::ImageFolderOptions;
 
-constexpr int64_t kSome = 10'000, kSomeFiles = 300;
+constexpr int64_t kSome = 5'000, kSomeFiles = 300;
 
 std::vector<std::string> numbers(int64_t n) {
   std::vector<std::string> names;
