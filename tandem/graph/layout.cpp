@@ -7,6 +7,7 @@
 #include "tandem/graph/dce.h"
 #include "tandem/graph/layout_detail.h"
 #include "tandem/ops/creation_op.h"
+#include "tandem/ops/map_op.h"
 #include "tandem/ops/view_op.h"
 
 namespace tandem {
@@ -35,8 +36,6 @@ bool can_block(const Node& n, kernels::ConvForm* form, kernels::WeightOrder* ord
   if (!is_convolution(n)) return false;
   const TensorType &a = type_of(n.inputs()[0]), &b = type_of(n.inputs()[1]), &c = n.outputs()[0];
   if (c.dtype != kFloat || c.dim() != 4 || !c.device.is_cpu()) return false;
-  // A transposed convolution's bias has no place in the loop for gradients.
-  if (n.op == &kConvInput && n.n_inputs > 2) return false;
   const auto& attrs = n.attrs().as<ConvAttrs>();
   switch (part_of(n)) {
     case kernels::ConvPart::y:
@@ -130,10 +129,16 @@ bool Blocker::convolution(const Node& n) {
       set_blocked(n, add(kBlockedConv, inputs, b));
       return true;
     }
-    case kernels::ConvPart::x:
+    case kernels::ConvPart::x: {
       b.sizes = {f.in[0], f.in[1]};
-      set_blocked(n, add(kBlockedConvInput, {blocked(first), weight(second, order)}, b));
+      Edge x = add(kBlockedConvInput, {blocked(first), weight(second, order)}, b);
+      // A transposed convolution's bias has no place in the loop for gradients.
+      if (n.n_inputs > 2)
+        x = add(*find_op("add"),
+                {x, number_per_channel(plain(n.inputs()[2]), n.outputs()[0].sizes)}, MapAttrs{1});
+      set_blocked(n, x);
       return true;
+    }
     case kernels::ConvPart::w: {
       b.sizes = {f.kernel[0], f.kernel[1]};
       const Edge x = plain_x ? plain(first) : blocked(first);

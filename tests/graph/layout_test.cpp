@@ -133,6 +133,21 @@ TEST_F(Layout, TransformedWeights) {
   EXPECT_EQ(orders.size(), 2u);
 }
 
+TEST_F(Layout, TransposedConvolutionsWithABias) {
+  const Tensor up = weight({24, 16, 2, 2}), bias = weight({16});
+  auto ops = check(with_gradients(
+                       [&](const Tensors& in) -> Tensors {
+                         const Tensor h = conv2d(conv2d(in[0], w1, b1, 1, 1), w2, b2, 2, 1).relu();
+                         return {conv_transpose2d(h, up, bias, 2).relu().mean({2, 3})};
+                       },
+                       {w1, w2, up, b1, b2, bias}),
+                   {x});
+  EXPECT_EQ(ops["to_blocked"], 0);
+  EXPECT_EQ(ops["from_blocked"], 0);
+  EXPECT_EQ(ops["convolution_input"], 0);
+  EXPECT_EQ(ops["blocked_convolution_input"], 2) << "up, and the gradient of what is before it";
+}
+
 TEST_F(Layout, GradientsAddedToZeroAreThemselves) {
   auto ops = check(
       [&](const Tensors& in) -> Tensors {
