@@ -44,7 +44,11 @@ void GPTLinearImpl::pretty_print(std::ostream& stream) const {
   stream << "tandem::models::GPTLinear(in_features=" << in_features_
          << ", out_features=" << out_features_ << ")";
 }
-Tensor GPTLinearImpl::forward(const Tensor& x) { return F::linear(x, weight.t(), bias); }
+Tensor GPTLinearImpl::forward(const Tensor& x) {
+  Dims sizes(x.sizes().begin(), x.sizes().end());
+  sizes.back() = out_features_;
+  return addmm(bias, x.reshape({-1, in_features_}), weight).view(sizes);
+}
 
 GPTAttentionImpl::GPTAttentionImpl(const GPTOptions& options_) : options(options_) { reset(); }
 void GPTAttentionImpl::reset() {
@@ -118,7 +122,7 @@ Tensor GPTTransformerImpl::embed(const Tensor& ids, int64_t at) {
   TANDEM_CHECK_SHAPE(at + steps <= options.context_size(), "GPT: ", at + steps,
                      " steps are more than the ", options.context_size(),
                      " that the model looks at together");
-  return wte(ids.t()) + wpe->weight.narrow(0, at, steps).unsqueeze(1);
+  return wte(ids.t()) + wpe(arange(at, at + steps, kLong)).unsqueeze(1);
 }
 Tensor GPTTransformerImpl::forward(const Tensor& ids) {
   Tensor x = drop(embed(ids, 0));
@@ -212,9 +216,17 @@ TensorDict GPTImpl::own_names(TensorDict file, const std::string& what) const {
   return own;
 }
 
+GPTOptions GPTOptions::medium() {
+  return GPTOptions().hidden_size(1024).num_layers(24).num_heads(16);
+}
+GPTOptions GPTOptions::large() {
+  return GPTOptions().hidden_size(1280).num_layers(36).num_heads(20);
+}
+GPTOptions GPTOptions::xl() { return GPTOptions().hidden_size(1600).num_layers(48).num_heads(25); }
+
 GPT gpt2() { return GPT(GPTOptions()); }
-GPT gpt2_medium() { return GPT(GPTOptions().hidden_size(1024).num_layers(24).num_heads(16)); }
-GPT gpt2_large() { return GPT(GPTOptions().hidden_size(1280).num_layers(36).num_heads(20)); }
-GPT gpt2_xl() { return GPT(GPTOptions().hidden_size(1600).num_layers(48).num_heads(25)); }
+GPT gpt2_medium() { return GPT(GPTOptions::medium()); }
+GPT gpt2_large() { return GPT(GPTOptions::large()); }
+GPT gpt2_xl() { return GPT(GPTOptions::xl()); }
 
 }  // namespace tandem::models

@@ -17,6 +17,11 @@ namespace tandem::models {
 
 /// At first those of GPT-2 small.
 struct GPTOptions {
+  // GPT-2 in its larger sizes.
+  static GPTOptions medium();
+  static GPTOptions large();
+  static GPTOptions xl();
+
   TANDEM_ARG(int64_t, vocab_size) = 50257;
   /// The most symbols that are looked at together.
   TANDEM_ARG(int64_t, context_size) = 1024;

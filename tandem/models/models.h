@@ -3,6 +3,9 @@
 // Networks by name.
 #include "tandem/models/cell_stack.h"
 #include "tandem/models/cifar_resnet.h"
+#include "tandem/models/generate.h"
+#include "tandem/models/gpt.h"
+#include "tandem/models/lstm_lm.h"
 #include "tandem/models/module_network.h"
 #include "tandem/models/program.h"
 #include "tandem/models/registry.h"

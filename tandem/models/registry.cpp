@@ -5,6 +5,8 @@
 
 #include "tandem/base/words.h"
 #include "tandem/models/cifar_resnet.h"
+#include "tandem/models/gpt.h"
+#include "tandem/models/lstm_lm.h"
 #include "tandem/models/resnet.h"
 #include "tandem/models/vgg.h"
 #include "tandem/models/weights.h"
@@ -13,21 +15,25 @@
 namespace tandem::models {
 namespace {
 
-using Field = std::optional<int64_t> CreateOptions::*;
+using O = CreateOptions;
+using Field = std::optional<int64_t> O::*;
 
 struct NamedField {
   const char* name;
   Field field;
 };
 constexpr NamedField kFields[] = {
-    {"num_classes", &CreateOptions::num_classes},
-    {"in_channels", &CreateOptions::in_channels},
+    {"num_classes", &O::num_classes}, {"in_channels", &O::in_channels},
+    {"vocab_size", &O::vocab_size},   {"context_size", &O::context_size},
+    {"hidden_size", &O::hidden_size}, {"num_layers", &O::num_layers},
+    {"num_heads", &O::num_heads},
 };
 
 struct Entry {
   Info info;
   /// The options that this network has.
   std::vector<Field> takes;
+  bool takes_dropout;
   Network (*make)(const Info& info, const CreateOptions& options);
 };
 using Entries = std::map<std::string, Entry>;
@@ -42,12 +48,48 @@ template <auto make_net>
 void add_images(Entries& all, const char* name, const char* what, int64_t channels, int64_t size,
                 int64_t least_size, int64_t classes) {
   add(all, {{name, what, Info::Input::kImages, channels, size, least_size, classes},
-            {&CreateOptions::num_classes, &CreateOptions::in_channels},
+            {&O::num_classes, &O::in_channels},
+            /*takes_dropout=*/false,
             [](const Info& info, const CreateOptions& o) {
               return Network(make_net(o.num_classes.value_or(info.num_classes),
                                       o.in_channels.value_or(info.channels)));
             }});
 }
+
+/// A network for text, from a function of options.
+template <auto make_net>
+void add_symbols(Entries& all, const char* name, const char* what, std::vector<Field> takes) {
+  Info info{name, what};
+  info.input = Info::Input::kSymbols;
+  add(all, {std::move(info), std::move(takes), /*takes_dropout=*/true,
+            [](const Info&, const O& o) { return Network(make_net(o)); }});
+}
+
+/// Characters of a text in Latin letters; what somebody who names a model for text, and nothing
+/// else, wants to see running.
+constexpr int64_t kCharacters = 65;
+
+LSTMLanguageModel lstm_lm(const O& o) {
+  const int64_t width = o.hidden_size.value_or(128);
+  return LSTMLanguageModel(LSTMLanguageModelOptions(o.vocab_size.value_or(kCharacters))
+                               .embedding_size(width)
+                               .hidden_size(width)
+                               .num_layers(o.num_layers.value_or(2))
+                               .dropout(o.dropout.value_or(0)));
+}
+
+GPT gpt(GPTOptions options, const O& o) {
+  return GPT(options.vocab_size(o.vocab_size.value_or(options.vocab_size()))
+                 .context_size(o.context_size.value_or(options.context_size()))
+                 .hidden_size(o.hidden_size.value_or(options.hidden_size()))
+                 .num_layers(o.num_layers.value_or(options.num_layers()))
+                 .num_heads(o.num_heads.value_or(options.num_heads()))
+                 .dropout(o.dropout.value_or(options.dropout())));
+}
+GPT gpt_small(const O& o) { return gpt(GPTOptions(), o); }
+GPT gpt_medium(const O& o) { return gpt(GPTOptions::medium(), o); }
+GPT gpt_large(const O& o) { return gpt(GPTOptions::large(), o); }
+GPT gpt_xl(const O& o) { return gpt(GPTOptions::xl(), o); }
 
 Entries make_entries() {
   Entries all;
@@ -67,6 +109,15 @@ Entries make_entries() {
   add_images<resnet44>(all, "resnet44", "residual network for CIFAR, 44 layers", 3, 32, 1, 10);
   add_images<resnet56>(all, "resnet56", "residual network for CIFAR, 56 layers", 3, 32, 1, 10);
   add_images<resnet110>(all, "resnet110", "residual network for CIFAR, 110 layers", 3, 32, 1, 10);
+  add_symbols<lstm_lm>(all, "lstm_lm", "LSTM language model",
+                       {&O::vocab_size, &O::hidden_size, &O::num_layers});
+  const std::vector<Field> gpt = {&O::vocab_size, &O::context_size, &O::hidden_size, &O::num_layers,
+                                  &O::num_heads};
+  add_symbols<gpt_small>(all, "gpt2", "generative transformer, 124 million parameters", gpt);
+  add_symbols<gpt_medium>(all, "gpt2-medium", "generative transformer, 355 million parameters",
+                          gpt);
+  add_symbols<gpt_large>(all, "gpt2-large", "generative transformer, 774 million parameters", gpt);
+  add_symbols<gpt_xl>(all, "gpt2-xl", "generative transformer, 1.6 billion parameters", gpt);
   return all;
 }
 
@@ -91,6 +142,11 @@ void expect_options(const Entry& e, const CreateOptions& options) {
     TANDEM_CHECK_AS(ValueError, *value >= 1, "model ", e.info.name, ": option ", name, " is ",
                     *value, ", expected at least 1");
   }
+  if (!options.dropout) return;
+  TANDEM_CHECK_AS(ValueError, e.takes_dropout, "model ", e.info.name, " has no option dropout");
+  TANDEM_CHECK_AS(ValueError, *options.dropout >= 0 && *options.dropout < 1, "model ", e.info.name,
+                  ": option dropout is ", *options.dropout,
+                  ", expected 0 or more, but less than 1");
 }
 
 }  // namespace

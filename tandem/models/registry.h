@@ -15,6 +15,11 @@ struct CreateOptions {
   std::optional<int64_t> num_classes = {};
   // Networks for images.
   std::optional<int64_t> in_channels = {};
+  // Networks for text: how many symbols there are, and how many are looked at together.
+  std::optional<int64_t> vocab_size = {}, context_size = {};
+  // Networks whose size may be chosen.
+  std::optional<int64_t> hidden_size = {}, num_layers = {}, num_heads = {};
+  std::optional<double> dropout = {};
   /// A safetensors file with the weights: see load_weights. Without it they are random.
   std::string weights = {};
 };
