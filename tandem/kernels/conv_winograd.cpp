@@ -5,6 +5,7 @@
 // when it is worked out directly, and 16 when input and kernel are transformed first: sums of four
 // inputs, sums of nine weights with factors of a half and a quarter. Transforms cost little beside
 // the products over channels, and with this size of square they round no worse than direct sums do.
+// What is infinite or no number spreads over all results of the squares that read it, though.
 //
 // Some squares at a time are transformed for all channels, multiplied with all kernels and
 // transformed back while they are in the second cache. Every sum over channels is made from first

@@ -115,7 +115,7 @@ void outputs(const float* from, int64_t point, float* image, int64_t row, const 
         float* to = image + s.offset + y * row + x * 8;
         V v = hn::Add(result[x], b);
         if (add) v = hn::Add(v, hn::LoadU(d, to));
-        if (relu) v = hn::Max(v, hn::Zero(d));
+        if (relu) v = hn::Max(hn::Zero(d), v);  // the second one where it is no number
         hn::StoreU(v, d, to);
       }
     }

@@ -10,8 +10,8 @@ namespace tandem::kernels {
 ///
 /// Channels come in blocks of eight, side by side. Points are `point` floats apart.
 
-/// A square of an image: `rows` x `cols` positions that are there, from `first` on, of what is 4 x
-/// 4 or 2 x 2; the others are zero, or not stored. `data` may be any pointer where none is there.
+/// A square of 4 x 4 or 2 x 2 positions of an image, of which some may lie outside: those are zero
+/// where they are read, and not stored.
 struct Square {
   int64_t offset;  // of position (0, 0) from the image's first, in floats; may lie outside
   int8_t top, bottom, left, right;  // positions from top to bottom - 1, left to right - 1 exist
@@ -29,9 +29,8 @@ struct WinogradOps {
   /// and then not below 0 (relu).
   void (*outputs)(const float* from, int64_t point, float* image, int64_t row,
                   const Square* squares, int64_t n, const float* bias, bool add, bool relu);
-  /// m[t][0..8) and m[t + next][0..8) = the sum over c of v[c / 8 * block + 8 * t + c % 8] *
-  /// u[16 * c + ...], for n squares t; rows of m are eight floats, m's second half is `next` floats
-  /// further on.
+  /// For n squares t: m[8 * t + i] and m[next + 8 * t + i] = the sum over c of
+  /// v[c / 8 * block + 8 * t + c % 8] times u[16 * c + i] and u[16 * c + 8 + i].
   void (*multiply)(int64_t channels, const float* v, int64_t block, const float* u, float* m,
                    int64_t next, int64_t n);
   /// u[point * p + i] = G g G^T for 16 kernels i, of which element k is at g[k * 16 + i].
