@@ -39,7 +39,8 @@ for file; do
     inside           { print > target }
   ' "$file"
   snippets=$work/snippets
-  printf '%s\n' '#include <tandem/tandem.h>' '#include <iostream>' '#include <vector>' \
+  printf '%s\n' '#include <tandem/tandem.h>' '#include <filesystem>' '#include <fstream>' \
+    '#include <iostream>' '#include <vector>' \
     'using namespace tandem;' >"$snippets.cpp"
   calls=
   for block in $(cd "$work" && ls | sed -n 's/\.block$//p' | sort -n); do
