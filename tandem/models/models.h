@@ -14,4 +14,5 @@
 #include "tandem/models/seq2seq.h"
 #include "tandem/models/tree.h"
 #include "tandem/models/vgg.h"
+#include "tandem/models/vit.h"
 #include "tandem/models/weights.h"

@@ -9,6 +9,7 @@
 #include "tandem/models/lstm_lm.h"
 #include "tandem/models/resnet.h"
 #include "tandem/models/vgg.h"
+#include "tandem/models/vit.h"
 #include "tandem/models/weights.h"
 #include "tandem/nn/init.h"
 
@@ -109,6 +110,12 @@ Entries make_entries() {
   add_images<resnet44>(all, "resnet44", "residual network for CIFAR, 44 layers", 3, 32, 1, 10);
   add_images<resnet56>(all, "resnet56", "residual network for CIFAR, 56 layers", 3, 32, 1, 10);
   add_images<resnet110>(all, "resnet110", "residual network for CIFAR, 110 layers", 3, 32, 1, 10);
+  add_images<vit_b_16>(all, "vit_b_16", "vision transformer, squares of 16", 3, 224, 224, 1000);
+  add_images<vit_b_32>(all, "vit_b_32", "vision transformer, squares of 32", 3, 224, 224, 1000);
+  add_images<vit_l_16>(all, "vit_l_16", "large vision transformer, squares of 16", 3, 224, 224,
+                       1000);
+  add_images<vit_l_32>(all, "vit_l_32", "large vision transformer, squares of 32", 3, 224, 224,
+                       1000);
   add_symbols<lstm_lm>(all, "lstm_lm", "LSTM language model",
                        {&O::vocab_size, &O::hidden_size, &O::num_layers});
   const std::vector<Field> gpt = {&O::vocab_size, &O::context_size, &O::hidden_size, &O::num_layers,

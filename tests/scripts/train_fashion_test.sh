@@ -51,6 +51,8 @@ expect 0 "digits drawn by this program" --net mlp --data "$scratch/none" --sampl
 expect 0 "the losses of eager and compiled are" --net mlp --digits --samples 1000 --epochs 2 --hidden 32
 expect 0 "eager " --net mlp --digits --samples 500 --epochs 1 --mode eager
 expect 0 "compiled function: 2 graphs" --net mlp --digits --samples 500 --epochs 1 --mode compiled --explain
+expect 0 "cnn by fit(), compiled" --net cnn --digits --samples 2000 --epochs 3 --fit --expect 85
+expect 2 "less than the 101.00 % asked for" --net mlp --digits --samples 500 --epochs 1 --fit --expect 101
 expect 2 "less than the 101.00 % asked for" --net mlp --digits --samples 500 --epochs 1 --expect 101
 
 good
