@@ -7,7 +7,10 @@
 #include "tandem/models/cifar_resnet.h"
 #include "tandem/models/gpt.h"
 #include "tandem/models/lstm_lm.h"
+#include "tandem/models/module_network.h"
 #include "tandem/models/resnet.h"
+#include "tandem/models/seq2seq.h"
+#include "tandem/models/tree.h"
 #include "tandem/models/vgg.h"
 #include "tandem/models/vit.h"
 #include "tandem/models/weights.h"
@@ -92,6 +95,41 @@ GPT gpt_medium(const O& o) { return gpt(GPTOptions::medium(), o); }
 GPT gpt_large(const O& o) { return gpt(GPTOptions::large(), o); }
 GPT gpt_xl(const O& o) { return gpt(GPTOptions::xl(), o); }
 
+/// A network whose input differs from sample to sample, from a function of options.
+template <auto make_net>
+void add_structures(Entries& all, const char* name, const char* what, std::vector<Field> takes,
+                    bool takes_dropout) {
+  Info info{name, what};
+  info.input = Info::Input::kStructures;
+  add(all, {std::move(info), std::move(takes), takes_dropout,
+            [](const Info&, const O& o) { return Network(make_net(o)); }});
+}
+
+Seq2Seq seq2seq(const O& o) {
+  const int64_t symbols = o.vocab_size.value_or(kCharacters);
+  return Seq2Seq(Seq2SeqOptions(symbols, symbols)
+                     .hidden_size(o.hidden_size.value_or(128))
+                     .num_layers(o.num_layers.value_or(1))
+                     .dropout(o.dropout.value_or(0)));
+}
+
+RecursiveNet recursive(const O& o) {
+  return RecursiveNet(
+      RecursiveNetOptions(o.vocab_size.value_or(kCharacters), o.num_classes.value_or(10))
+          .hidden_size(o.hidden_size.value_or(64)));
+}
+
+/// With words for scenes of coloured shapes.
+ModuleNetwork module_network(const O& o) {
+  return ModuleNetwork(ModuleNetworkOptions(o.in_channels.value_or(3), o.num_classes.value_or(12))
+                           .hidden_size(o.hidden_size.value_or(32))
+                           .find({"red", "green", "blue", "circle", "square", "triangle"})
+                           .relocate({"left_of", "right_of", "above", "below"})
+                           .describe({"colour", "shape"})
+                           .measure({"exists", "count"})
+                           .compare({"more", "same"}));
+}
+
 Entries make_entries() {
   Entries all;
   add_images<lenet>(all, "lenet", "LeNet-5 with ReLU and max pooling", 1, 28, 12, 10);
@@ -125,6 +163,12 @@ Entries make_entries() {
                           gpt);
   add_symbols<gpt_large>(all, "gpt2-large", "generative transformer, 774 million parameters", gpt);
   add_symbols<gpt_xl>(all, "gpt2-xl", "generative transformer, 1.6 billion parameters", gpt);
+  add_structures<seq2seq>(all, "seq2seq", "encoder and decoder with attention",
+                          {&O::vocab_size, &O::hidden_size, &O::num_layers}, true);
+  add_structures<recursive>(all, "recursive", "long short-term memory along trees",
+                            {&O::vocab_size, &O::num_classes, &O::hidden_size}, false);
+  add_structures<module_network>(all, "module_network", "modules put together by programs",
+                                 {&O::num_classes, &O::in_channels, &O::hidden_size}, false);
   return all;
 }
 

@@ -42,8 +42,8 @@ struct Info {
   std::string name;
   std::string what;  // in a few words
   /// What forward() takes: images [batch, channels, height, width], or numbers of symbols [batch,
-  /// steps].
-  enum class Input { kImages, kSymbols } input = Input::kImages;
+  /// steps], or what its class says: two sequences, trees, scenes with programs.
+  enum class Input { kImages, kSymbols, kStructures } input = Input::kImages;
   // For images: as many channels and pixels a side as the network was published for, and the
   // fewest pixels that it can do with.
   int64_t channels = 0, image_size = 0, least_image_size = 0;
