@@ -149,7 +149,9 @@ void LazyRecorder::forget() {
   grad_slots_.clear();
   grad_slot_of_.clear();
   written_outside_.clear();
+  is_written_outside_.clear();
   differentiable_.clear();
+  differentiable_edges_.clear();
   view_inputs_.clear();
 }
 

@@ -202,9 +202,10 @@ void FunctionRecorder::add_grad_changes(ArrayRef<Tensor> args) {
 }
 
 void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
-  const auto shares = [](const Tensor& t, const Storage* s) {
-    return t.defined() && t.impl()->storage.get() == s;
-  };
+  std::unordered_map<const Storage*, int> ways;
+  for (const Tensor& a : args)
+    if (a.defined()) ++ways[a.impl()->storage.get()];
+  for (const Tensor& c : captured_) ++ways[c.impl()->storage.get()];
   for (Storage* s : order_) {
     const Binding& b = bindings_.at(s);
     if (!b.written || (b.captured < 0 && b.argument < 0)) continue;
@@ -212,10 +213,7 @@ void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
         b.argument >= 0 ? b.argument : static_cast<int64_t>(arguments_.size()) + b.captured;
     // Two ways to one memory, of which one was written: the other would not have seen it.
     const Storage* memory = b.argument >= 0 ? args[b.argument].impl()->storage.get() : s;
-    int64_t ways = 0;
-    for (const Tensor& a : args) ways += shares(a, memory);
-    for (const Tensor& c : captured_) ways += shares(c, memory);
-    TANDEM_CHECK(ways == 1,
+    TANDEM_CHECK(ways[memory] == 1,
                  "compile: the function writes in place to memory that it reaches in two ways, as "
                  "an argument and as another argument or a tensor from outside. Pass it only once, "
                  "or clone() one of them.");

@@ -178,6 +178,7 @@ Edge Recorder::value_of(TensorImpl* t) {
       const Tensor view{intrusive_ptr<TensorImpl>(t)};
       at->second = capture_input(view);
       differentiable_.push_back(view);
+      differentiable_edges_.emplace(t->edge.node.get(), t->edge.index);
     }
     return at->second;
   }
@@ -185,9 +186,11 @@ Edge Recorder::value_of(TensorImpl* t) {
   if (b.captured >= 0 && t->wants_grad()) {
     // One history is one target, whichever of its tensors are read: saved values come as others.
     const Edge& e = t->grad_edge();
-    bool known = false;
-    for (const Tensor& d : differentiable_)
-      known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
+    bool known = !differentiable_edges_.emplace(e.node.get(), e.index).second;
+    // What led to a tensor changes when it is written.
+    if (b.written)
+      for (const Tensor& d : differentiable_)
+        known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
     if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
   }
   return shows_all(t, b.base) ? b.value : view_of(t, b);
@@ -199,9 +202,7 @@ void Recorder::write(TensorImpl* t, const Edge& value) {
     std::erase_if(view_inputs_, [&](const auto& v) { return v.first->storage == t->storage; });
     TensorImpl* root = t->view ? t->view->root() : t;
     for (TensorImpl* touched : {t, root}) {
-      bool known = false;
-      for (const auto& [w, edge] : written_outside_) known |= w.impl() == touched;
-      if (!known)
+      if (is_written_outside_.insert(touched).second)
         written_outside_.emplace_back(Tensor(intrusive_ptr<TensorImpl>(touched)), touched->edge);
     }
   }

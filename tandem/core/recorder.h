@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tandem/core/graph.h"
 #include "tandem/core/mode.h"
@@ -110,11 +112,13 @@ class Recorder {
   std::unordered_map<const Node*, size_t> grad_slot_of_;
   /// Tensors from outside, with what led to them before they were written.
   std::vector<std::pair<Tensor, Edge>> written_outside_;
+  std::unordered_set<const TensorImpl*> is_written_outside_;
   /// Views from outside that have a history of their own: inputs by themselves, so that gradients
   /// reach them, until the memory is written.
   std::unordered_map<const TensorImpl*, Edge> view_inputs_;
   /// Tensors from outside that need a gradient, in order of use.
   std::vector<Tensor> differentiable_;
+  std::set<std::pair<const Node*, uint32_t>> differentiable_edges_;
 
  private:
   Binding capture(TensorImpl* t);

@@ -48,6 +48,7 @@ class Grouper {
     find_readers();
     for (size_t i = 0; i < n_; ++i) {
       enter(i);
+      entered_ = i + 1;
       const Info& info = analysis_.infos[i];
       if (!info.fusable()) continue;
       for (const Use& u : info.uses)
@@ -112,17 +113,18 @@ class Grouper {
     for (int m : groups_[group].members) put(set, static_cast<size_t>(m));
   }
 
-  // True iff something outside depends on `first` and is depended on by `second`.
+  // True iff something outside depends on `first` and is depended on by `second`: one of those that
+  // `second` reads from, since they know all that comes before them.
   bool path_between(size_t first, size_t second) {
-    const uint64_t* set = before(second);
     const size_t mark = static_cast<size_t>(groups_[first].members.front());
-    if (!has(set, mark)) return false;
-    for (size_t w = 0; w < words_; ++w)
-      for (uint64_t bits = set[w]; bits; bits &= bits - 1) {
-        const size_t node = w * 64 + static_cast<size_t>(__builtin_ctzll(bits));
-        const size_t group = group_of_[node];
-        if (group != first && has(before(group), mark)) return true;
+    if (!has(before(second), mark)) return false;
+    for (int m : groups_[second].members) {
+      const Node& n = *g_.nodes[static_cast<size_t>(m)];
+      for (uint32_t k = 0; k < n.n_inputs; ++k) {
+        const size_t group = group_of_[base_of(n.inputs()[k])];
+        if (group != first && group != second && has(before(group), mark)) return true;
       }
+    }
     return false;
   }
 
@@ -246,10 +248,17 @@ class Grouper {
     second.alive = false;
     uses_[a] += uses_[b];
     uint64_t *set = before(a), *other = before(b);
-    for (size_t w = 0; w < words_; ++w) set[w] |= other[w];
+    bool more = false;  // what the first did not depend on before
+    for (int m : first.members) put(set, static_cast<size_t>(m));
+    for (size_t w = 0; w < words_; ++w) {
+      more |= (other[w] & ~set[w]) != 0;
+      set[w] |= other[w];
+    }
     for (int m : first.members) set[m / 64] &= ~(uint64_t{1} << (m % 64));
+    // Nothing depends on the node that was entered last, and what depends on the first knows it.
+    if (!more && mark_b == entered_ - 1) return;
     // What depended on one of them depends on both, and on what is before both.
-    for (size_t g = 0; g < n_; ++g)
+    for (size_t g = 0; g < entered_; ++g)
       if (g != a && groups_[g].alive && (has(before(g), mark_a) || has(before(g), mark_b)))
         add_before(g, a);
   }
@@ -351,9 +360,9 @@ class Grouper {
 
   const Graph& g_;
   const Analysis& analysis_;
-  size_t n_, words_;
-  std::vector<uint64_t> before_;   // by group: a set of nodes
-  std::vector<Candidate> groups_;  // one a node at first
+  size_t n_, words_, entered_ = 0;  // the first entered_ nodes have groups
+  std::vector<uint64_t> before_;    // by group: a set of nodes
+  std::vector<Candidate> groups_;   // one a node at first
   std::vector<int> uses_;
   std::vector<size_t> group_of_;
   std::vector<Level> levels_;

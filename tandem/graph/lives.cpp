@@ -4,9 +4,10 @@
 
 namespace tandem {
 
-Lives::Lives(const Graph& g) : g_(g), bytes_(g.nodes.size(), 0), owner_(g.nodes.size()) {
+Lives::Lives(const Graph& g) : bytes_(g.nodes.size(), 0), owner_(g.nodes.size()) {
   g.number();
   readers_.resize(g.nodes.size());
+  reads_.resize(g.nodes.size());
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = *g.nodes[i];
     owner_[i] = n.op->is_view() ? owner_[n.inputs()[0].node->walk_slot] : i;
@@ -15,8 +16,11 @@ Lives::Lives(const Graph& g) : g_(g), bytes_(g.nodes.size(), 0), owner_(g.nodes.
         bytes_[i] +=
             numel_of(n.outputs()[k].sizes) * static_cast<int64_t>(size_of(n.outputs()[k].dtype));
     for (uint32_t k = 0; k < n.n_inputs; ++k) {
-      auto& readers = readers_[owner_[n.inputs()[k].node->walk_slot]];
-      if (readers.empty() || readers.back() != i) readers.push_back(i);
+      const size_t value = owner_[n.inputs()[k].node->walk_slot];
+      auto& readers = readers_[value];
+      if (!readers.empty() && readers.back() == i) continue;
+      readers.push_back(i);
+      reads_[i].push_back(value);
     }
   }
   for (const Edge& e : g.outputs) readers_[owner_[e.node->walk_slot]].push_back(g.nodes.size());
@@ -31,9 +35,8 @@ Lives::Peak Lives::peak_of(const std::vector<size_t>& order) const {
     const size_t i = order[at];
     alive += bytes_[i];
     if (alive > peak.bytes) peak = {alive, at};
-    for_reads(i, [&](size_t value) {
+    for (const size_t value : reads_[i])
       if (--left[value] == 0) alive -= bytes_[value];
-    });
     if (left[i] == 0) alive -= bytes_[i];
   }
   return peak;

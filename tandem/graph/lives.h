@@ -21,18 +21,8 @@ class Lives {
   /// number of nodes: a reader that never runs.
   const std::vector<size_t>& readers(size_t i) const { return readers_[i]; }
 
-  /// Calls fn(value) for each different value in whose memory node i reads.
-  template <class F>
-  void for_reads(size_t i, const F& fn) const {
-    const Node& n = *g_.nodes[i];
-    for (uint32_t k = 0; k < n.n_inputs; ++k) {
-      const size_t value = owner_[n.inputs()[k].node->walk_slot];
-      bool seen = false;
-      for (uint32_t j = 0; j < k && !seen; ++j)
-        seen = owner_[n.inputs()[j].node->walk_slot] == value;
-      if (!seen) fn(value);
-    }
-  }
+  /// The different values in whose memory node i reads.
+  const std::vector<size_t>& reads(size_t i) const { return reads_[i]; }
 
   /// The most bytes that are alive at once when the nodes run in this order, and when that is: a
   /// position in `order`.
@@ -45,10 +35,9 @@ class Lives {
   Peak peak() const;
 
  private:
-  const Graph& g_;
   std::vector<int64_t> bytes_;
   std::vector<size_t> owner_;
-  std::vector<std::vector<size_t>> readers_;
+  std::vector<std::vector<size_t>> readers_, reads_;
 };
 
 }  // namespace tandem

@@ -92,11 +92,11 @@ class Round {
     for (const NodePtr& reader : late_[i]) look_at(*reader);
     if (!direct) return false;
     bool there = true;
-    lives_.for_reads(i, [&](size_t from) {
+    for (const size_t from : lives_.reads(i)) {
       const Node& source = *g_.nodes[from];
-      if (source.op == &kInputOp || source.op == &kConstantOp || last_[from] >= next_[i]) return;
+      if (source.op == &kInputOp || source.op == &kConstantOp || last_[from] >= next_[i]) continue;
       there &= lives_.bytes(from) * kKeptPart <= lives_.bytes(i);
-    });
+    }
     return there;
   }
 
@@ -110,11 +110,11 @@ class Round {
     for (const size_t r : lives_.readers(i))
       if (r > peak_at_) use_copy(*g_.nodes[r]);
     for (const NodePtr& reader : late_[i]) use_copy(*reader);
-    lives_.for_reads(i, [&](size_t from) {
+    for (const size_t from : lives_.reads(i)) {
       last_[from] = std::max(last_[from], at);
       next_[from] = std::min(next_[from], at);
       late_[from].push_back(copy);
-    });
+    }
     copies_[at].push_back(copy);
   }
 

@@ -1,5 +1,6 @@
 #include "tandem/graph/schedule.h"
 
+#include <queue>
 #include <vector>
 
 #include "tandem/graph/lives.h"
@@ -30,29 +31,39 @@ Graph schedule(Graph g) {
     last_impure = i;
   }
 
-  std::vector<size_t> ready, order;
+  // By how much memory grows if the node is next. It changes when of all readers of a value one is
+  // left: that one will free it.
+  std::vector<int64_t> growth(n);
+  for (size_t i = 0; i < n; ++i) {
+    growth[i] = lives.bytes(i);
+    for (const size_t value : lives.reads(i))
+      if (left[value] == 1) growth[i] -= lives.bytes(value);
+  }
+  // The first is the one that grows least, then the one that came first. An entry whose growth has
+  // changed since is passed over.
+  using Entry = std::pair<int64_t, size_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  std::vector<size_t> order;
+  std::vector<char> done(n, false);
   order.reserve(n);
   for (size_t i = 0; i < n; ++i)
-    if (waiting[i] == 0) ready.push_back(i);
+    if (waiting[i] == 0) ready.emplace(growth[i], i);
   while (!ready.empty()) {
-    size_t best = 0;
-    int64_t best_growth = 0;
-    for (size_t r = 0; r < ready.size(); ++r) {
-      int64_t growth = lives.bytes(ready[r]);
-      lives.for_reads(ready[r], [&](size_t value) {
-        if (left[value] == 1) growth -= lives.bytes(value);
-      });
-      if (r == 0 || growth < best_growth || (growth == best_growth && ready[r] < ready[best])) {
-        best = r;
-        best_growth = growth;
+    const auto [grows, i] = ready.top();
+    ready.pop();
+    if (done[i] || grows != growth[i]) continue;
+    done[i] = true;
+    order.push_back(i);
+    for (const size_t value : lives.reads(i)) {
+      if (--left[value] != 1) continue;
+      for (const size_t reader : lives.readers(value)) {
+        if (reader == n || done[reader]) continue;
+        growth[reader] -= lives.bytes(value);
+        if (waiting[reader] == 0) ready.emplace(growth[reader], reader);
       }
     }
-    const size_t i = ready[best];
-    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
-    order.push_back(i);
-    lives.for_reads(i, [&](size_t value) { --left[value]; });
     for (size_t k : next[i])
-      if (--waiting[k] == 0) ready.push_back(k);
+      if (--waiting[k] == 0) ready.emplace(growth[k], k);
   }
   TANDEM_ASSERT(order.size() == n, "schedule: the graph's nodes depend on each other in a ring");
 

@@ -1,5 +1,6 @@
 #include "tandem/runtime/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -103,7 +104,9 @@ struct Executor::Instance {
   std::vector<KernelArgs> products;  // those that fused steps begin with
   std::vector<void*> bound;          // by what lies outside: the address that was last entered
   std::vector<TensorImpl*> given;    // by input, of this call
-  std::vector<void*> seen;     // by input: the address of `given` when overlaps were last sought
+  std::vector<void*> seen;      // by input: the address of `given` when overlaps were last sought
+  std::vector<char*> seen_end;  // the end of its storage then
+  std::vector<std::pair<char*, char*>> written;  // storages that are written, by address
   std::vector<bool> overlaps;  // by input: it shares memory with one that is written
   std::vector<intrusive_ptr<TensorImpl>> held;   // by input: what stands in for it in this call
   bool holding = false;                          // True iff some of `held` is set.
@@ -265,6 +268,7 @@ Executor::Instance* Executor::make_instance() const {
   instance->bound.resize(n_inputs + plan_.memory.size());
   instance->given.resize(n_inputs);
   instance->seen.resize(n_inputs);
+  instance->seen_end.resize(n_inputs);
   instance->overlaps.resize(n_inputs);
   instance->held.resize(n_inputs);
   instance->fresh.resize(plan_.memory.size());
@@ -294,20 +298,35 @@ TensorImpl* Executor::stand_in(Instance& instance, size_t input, TensorImpl* t) 
 /// Finds the inputs whose memory is that of a tensor which the plan writes: they are to have the
 /// values from before the call until its end.
 void Executor::find_overlaps(Instance& instance) const {
-  auto range = [&](size_t i) {
-    const Storage& s = *instance.given[i]->storage;
-    return std::pair(static_cast<char*>(s.data), static_cast<char*>(s.data) + s.nbytes);
-  };
+  auto begin_of = [&](size_t i) { return static_cast<char*>(instance.given[i]->storage->data); };
+  auto end_of = [&](size_t i) { return begin_of(i) + instance.given[i]->storage->nbytes; };
+  auto& ranges = instance.written;
+  bool moved = ranges.empty();
+  for (const uint32_t w : plan_.written)
+    moved |= instance.seen[w] != instance.given[w]->data || instance.seen_end[w] != end_of(w);
+  if (moved) {
+    ranges.clear();
+    for (const uint32_t w : plan_.written) ranges.emplace_back(begin_of(w), end_of(w));
+    std::sort(ranges.begin(), ranges.end());
+    // From now on: where the ranges up to this one end.
+    for (size_t r = 1; r < ranges.size(); ++r)
+      ranges[r].second = std::max(ranges[r].second, ranges[r - 1].second);
+  }
   for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-    instance.overlaps[i] = false;
-    if (!instance.given[i]) continue;
-    instance.seen[i] = instance.given[i]->data;
-    if (is_written_[i]) continue;
-    const auto [begin, end] = range(i);
-    for (const uint32_t w : plan_.written) {
-      const auto [written, written_end] = range(w);
-      if (begin < written_end && written < end) instance.overlaps[i] = true;
+    if (!instance.given[i]) {
+      instance.overlaps[i] = false;
+      continue;
     }
+    char *begin = begin_of(i), *end = end_of(i);
+    if (!moved && instance.seen[i] == instance.given[i]->data && instance.seen_end[i] == end)
+      continue;
+    instance.seen[i] = instance.given[i]->data;
+    instance.seen_end[i] = end;
+    instance.overlaps[i] = false;
+    if (is_written_[i] || begin == end) continue;
+    const auto after =
+        std::lower_bound(ranges.begin(), ranges.end(), std::pair<char*, char*>(end, nullptr));
+    instance.overlaps[i] = after != ranges.begin() && begin < std::prev(after)->second;
   }
 }
 

@@ -105,6 +105,8 @@ void Planner::mark_needed() {
 }
 
 void Planner::list_steps() {
+  step_of_.assign(g_.nodes.size(), kBefore);
+  readers_.resize(values_.size());
   for (size_t i = 0; i < g_.nodes.size(); ++i) {
     const Node& n = *g_.nodes[i];
     if (!needed_[i] || n.op->is_view() || n.op == &kInputOp || n.op == &kConstantOp) continue;
@@ -115,6 +117,11 @@ void Planner::list_steps() {
       TANDEM_CHECK(device.is_cpu(), n.op->name, ": plans run on cpu, not on ", device);
       made_[first_value_[i] + k] = end();
     }
+    for (uint32_t k = 0; k < n.n_inputs; ++k) {
+      auto& readers = readers_[value(n.inputs()[k]).root];
+      if (readers.empty() || readers.back() != &n) readers.push_back(&n);
+    }
+    step_of_[i] = end();
     steps_.push_back(&n);
   }
 }
@@ -129,17 +136,15 @@ void Planner::delay_writer(uint32_t input) {
   const Node& n = *steps_[step];
   if (n.op->impure || checks_values(n)) return;
   int32_t last = step;
-  for (int32_t s = step + 1; s < end(); ++s)
-    for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k)
-      if (value(steps_[s]->inputs()[k]).root == target) last = s;
-  for (int32_t s = step + 1; s <= last; ++s)
-    for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k) {
-      const uint32_t from = value(steps_[s]->inputs()[k]).root;
-      if (from - first_value_[n.walk_slot] < n.n_outputs) return;
-    }
+  for (const Node* reader : readers_[target]) last = std::max(last, step_of_[reader->walk_slot]);
+  if (last == step) return;
+  for (uint32_t k = 0; k < n.n_outputs; ++k)
+    for (const Node* reader : readers_[first_value_[n.walk_slot] + k])
+      if (step_of_[reader->walk_slot] <= last) return;
   std::rotate(steps_.begin() + step, steps_.begin() + step + 1, steps_.begin() + last + 1);
   for (int32_t s = step; s <= last; ++s) {
     const Node& moved = *steps_[s];
+    step_of_[moved.walk_slot] = s;
     for (uint32_t k = 0; k < moved.n_outputs; ++k) made_[first_value_[moved.walk_slot] + k] = s;
   }
 }
@@ -206,8 +211,7 @@ void Planner::place_result(size_t k) {
   r.offset = v.offset / static_cast<int64_t>(size_of(v.type->dtype));
   r.whole = v.root == which;
   // What two results share was made one by the optimiser, not by the user: each gets its own.
-  bool copied = false;
-  for (size_t j = 0; j < k; ++j) copied |= id(g_.outputs[j]) == which;
+  bool copied = !results_.insert(which).second;
   if (options_.dense_results)
     copied |= options_.results_last || !r.whole || memory.kind != Place::Kind::arena;
   if (memory.kind == Place::Kind::constant ||
@@ -240,15 +244,45 @@ void Planner::place_result(size_t k) {
   plan_.results.push_back(std::move(r));
 }
 
+void Planner::merge(uint32_t kept, uint32_t gone) {
+  buffers_[gone].merged = kept;
+  auto& parts = parts_[kept];
+  parts.push_back(gone);
+  if (const auto more = parts_.find(gone); more != parts_.end())
+    parts.insert(parts.end(), more->second.begin(), more->second.end());
+}
+
+/// The inputs of n that lie in the buffer, by number.
+const std::vector<uint32_t>& Planner::inputs_in(const Node& n, uint32_t buffer) const {
+  constexpr uint32_t kFew = 16;
+  found_.clear();
+  if (n.n_inputs <= kFew) {
+    for (uint32_t i = 0; i < n.n_inputs; ++i)
+      if (buffer_of(value(n.inputs()[i])) == buffer) found_.push_back(i);
+    return found_;
+  }
+  auto [at, fresh] = inputs_in_.try_emplace(&n);
+  if (fresh)
+    for (uint32_t i = 0; i < n.n_inputs; ++i)
+      at->second[buffer_of(value(n.inputs()[i]))].push_back(i);
+  const auto add = [&](uint32_t b) {
+    if (const auto in = at->second.find(b); in != at->second.end())
+      found_.insert(found_.end(), in->second.begin(), in->second.end());
+  };
+  add(buffer);
+  if (const auto parts = parts_.find(buffer); parts != parts_.end())
+    for (const uint32_t b : parts->second) add(b);
+  return found_;
+}
+
 /// True iff the kernel of n may write output k to the buffer although some of its inputs lie there:
 /// each element is read for the last time before it is written.
 bool Planner::may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const {
   if (const FusedGroup* group = fused_group(n)) return fused_may_overwrite(n, *group, k, buffer);
   const TensorType& out = n.outputs()[k];
   const bool pointwise = n.op->map != MapFn{0};
-  for (uint32_t i = 0; i < n.n_inputs; ++i) {
+  for (const uint32_t i : inputs_in(n, buffer)) {
     const Value& in = value(n.inputs()[i]);
-    if (buffer_of(in) != buffer) continue;
     // A kernel that is not pointwise begins by copying its first input and then changes parts of
     // it. One with several outputs makes each of the input in the same place of the list.
     if (!n.op->writes_in_place() || (!pointwise && i != k)) return false;
@@ -265,9 +299,8 @@ bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32
   for (uint32_t other = 0; other < n.n_outputs; ++other)
     if (other != k && buffer_of(values_[first_value_[n.walk_slot] + other]) == buffer) return false;
   int readers = 0;
-  for (uint32_t i = 0; i < n.n_inputs; ++i) {
+  for (const uint32_t i : inputs_in(n, buffer)) {
     const Value& in = value(n.inputs()[i]);
-    if (buffer_of(in) != buffer) continue;
     if (++readers > 1 || in.offset != 0 || in.type->dtype != n.outputs()[k].dtype) return false;
     for (size_t operand = 0; operand < group.source.size(); ++operand)
       if (group.source[operand] == static_cast<int>(i) &&
@@ -295,9 +328,8 @@ void Planner::place_write(uint32_t input) {
   const auto which = static_cast<uint32_t>(written_by_[input]);
   const Value& v = values_[which];
   if (can_write_directly(v, input)) {
-    Buffer& own = memory_of(v);
     const uint32_t target = buffer_of(values_[first_value_[g_.inputs[input]->walk_slot]]);
-    own.merged = target;
+    merge(target, buffer_of(v));
     buffers_[target].last = end();
     separate_product(made_[v.root]);
     return;

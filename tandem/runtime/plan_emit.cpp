@@ -36,7 +36,7 @@ bool Planner::reuse_dying(int32_t step, uint32_t k) {
     const uint32_t kept = result ? mine : theirs, gone = result ? theirs : mine;
     buffers_[kept].first = buffers_[theirs].first;
     buffers_[kept].last = buffers_[mine].last;
-    buffers_[gone].merged = kept;
+    merge(kept, gone);
     return true;
   }
   return false;
@@ -113,9 +113,8 @@ void Planner::emit_step(const Node& n) {
   Step step{n.op, NodePtr(const_cast<Node*>(&n)), static_cast<uint32_t>(plan_.arrays.size()),
             n.n_inputs, n.n_outputs};
   const uint32_t first = first_value_[n.walk_slot];
-  for (uint32_t i = 0; i < n.n_inputs; ++i)
-    for (uint32_t k = 0; k < n.n_outputs; ++k)
-      step.in_place |= buffer_of(value(n.inputs()[i])) == buffer_of(values_[first + k]);
+  for (uint32_t k = 0; k < n.n_outputs && !step.in_place; ++k)
+    step.in_place = !inputs_in(n, buffer_of(values_[first + k])).empty();
   // A copy in place, of the same type or it would not be: it has nothing to do.
   if (step.in_place && n.op == &kCopy) return;
   for (uint32_t i = 0; i < n.n_inputs; ++i) plan_.arrays.push_back(array_of(value(n.inputs()[i])));

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tandem/runtime/branches.h"
@@ -85,6 +87,8 @@ class Planner {
   void separate_product(int32_t step);
   static int64_t panel_of(const FusedGroup& group, DType dtype);
   bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
+  void merge(uint32_t kept, uint32_t gone);
+  const std::vector<uint32_t>& inputs_in(const Node& n, uint32_t buffer) const;
   bool fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
                            uint32_t buffer) const;
   void reuse_dying(int32_t step);
@@ -115,11 +119,20 @@ class Planner {
   std::vector<int32_t> made_;  // by value: the step that computes it, or kBefore
   std::vector<bool> needed_;   // by node
   std::vector<const Node*> steps_;
+  std::vector<int32_t> step_of_;                   // by node: its step, or kBefore
+  std::vector<std::vector<const Node*>> readers_;  // by value that is a root: those among steps_
   std::vector<Branches> branches_;
   std::vector<int32_t> in_branches_;  // by step: which, or -1
   int32_t last_check_ = kBefore;      // the last step that may refuse values
   std::vector<int64_t> written_by_;   // by input: the value that it is to hold, -1 if none
   std::vector<Copy> before_, after_, commits_;
+  /// By node with many inputs: those that lie in a buffer. Buffers are entered as they were then,
+  /// parts_ says which of them have become part of another.
+  mutable std::unordered_map<const Node*, std::unordered_map<uint32_t, std::vector<uint32_t>>>
+      inputs_in_;
+  mutable std::vector<uint32_t> found_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> parts_;
+  std::unordered_set<uint32_t> results_;        // values that are results
   std::map<int32_t, uint32_t> product_buffer_;  // by step: where its product is made, if aside
 };
 
