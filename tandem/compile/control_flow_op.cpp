@@ -331,6 +331,34 @@ TANDEM_OP(kWhileGrad) = {
     .attrs = attrs_of<WhileGradAttrs>,
 };
 
+TANDEM_OP(kWhileGradGrad) = {
+    .name = "while_loop_gradient_gradient",
+    .infer =
+        [](const InferArgs& a) {
+          const auto n_grads = a.attrs<WhileGradAttrs>().gradient.graph().outputs.size();
+          int k = 0;
+          for (int i = 0; i + static_cast<int>(n_grads) < a.n_inputs; ++i)
+            if (is_floating(a.in(i).dtype)) a.out(k++) = a.in(i);
+        },
+    .kernel = while_grad_grad_kernel,
+    .saves = Saves::all(Saves::from(0)),
+    .vjp = while_grad_grad_vjp,
+    .outputs = 0,
+    .count =
+        [](AttrRef attrs) {
+          const auto& w = attrs.as<WhileGradAttrs>();
+          const Graph &condition = w.condition.graph(), &body = w.body.graph();
+          int n = 0;
+          for (const NodePtr& in : body.inputs) n += is_floating(in->outputs()[0].dtype);
+          for (size_t i = static_cast<size_t>(w.n_seen); i < condition.inputs.size(); ++i)
+            n += is_floating(condition.inputs[i]->outputs()[0].dtype);
+          for (const Edge& e : body.outputs) n += is_floating(type_of(e).dtype);
+          return n;
+        },
+    .checks_values = true,
+    .attrs = attrs_of<WhileGradAttrs>,
+};
+
 TANDEM_OP(kScan) = {
     .name = "scan",
     .infer = infer_scan,

@@ -42,11 +42,16 @@ struct WhileGradAttrs {
   TANDEM_FIELDS(condition, body, gradient, n_state, n_seen, n_condition_reads, n_body_reads)
 };
 extern const OpDef kWhileGrad;
+/// The gradient of that, by the float ones among its inputs. Inputs: its own, then the gradients by
+/// its outputs.
+extern const OpDef kWhileGradGrad;
 
 // Their gradients,
 Grads cond_vjp(const VjpArgs& a);
 Grads while_vjp(const VjpArgs& a);
 Grads while_grad_vjp(const VjpArgs& a);
+Grads while_grad_grad_vjp(const VjpArgs& a);
+void while_grad_grad_kernel(const KernelArgs& a);
 Grads scan_vjp(const VjpArgs& a);
 // and their rules for vmap.
 void batch_cond(const BatchArgs& a);

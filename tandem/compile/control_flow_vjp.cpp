@@ -292,24 +292,21 @@ Grads while_vjp(const VjpArgs& a) {
   return result;
 }
 
-// The gradient of the gradient, by running both round by round.
-Grads while_grad_vjp(const VjpArgs& a) {
-  const auto& w = a.attrs<WhileGradAttrs>();
-  const variable_list all = inputs_of(a);
-  TANDEM_CHECK(
-      !control::is_kept(all),
-      "while_loop: in a compiled function its gradient cannot be differentiated again. Use "
-      "scan() where the number of rounds is known, or differentiate in eager.");
-  const bool again = t_mode.grad;
+namespace {
+
+// The gradient of the gradient, by running both round by round: by those of its inputs that are
+// needed, given those by its outputs. Undefined where nothing flows.
+variable_list unrolled_twice(const WhileGradAttrs& w, const variable_list& all,
+                             const std::vector<bool>& needed, const variable_list& of_gradient,
+                             bool again) {
   const AutoGradMode with_grad(true);
   const auto n = static_cast<size_t>(w.n_state), tested = static_cast<size_t>(w.n_condition_reads);
   const size_t n_in = n + tested + static_cast<size_t>(w.n_body_reads);
   variable_list in, grads(n), targets;
   std::vector<bool> wanted;
   for (size_t i = 0; i < all.size(); ++i) {
-    const bool needed = a.needs(static_cast<int>(i));
-    const Tensor t = partial(all[i], again, needed);
-    if (needed) targets.push_back(t);
+    const Tensor t = partial(all[i], again, needed[i]);
+    if (needed[i]) targets.push_back(t);
     if (i < n_in) {
       in.push_back(t);
       wanted.push_back(is_floating(t.dtype()) && (i < n || i >= n + tested));
@@ -323,21 +320,117 @@ Grads while_grad_vjp(const VjpArgs& a) {
   const variable_list by = unrolled_gradients(w.condition, w.body, n, static_cast<size_t>(w.n_seen),
                                               tested, in, wanted, grads, /*again=*/true);
   variable_list outputs, of_outputs, result(targets.size());
-  int next = 0;
+  size_t next = 0;
   for (size_t i = 0; i < n_in; ++i) {
     if (!wanted[i]) continue;
-    const int k = next++;
-    if (!by[i].defined() || !by[i].requires_grad() || !a.has_grad(k)) continue;
+    const Tensor& given = of_gradient[next++];
+    if (!by[i].defined() || !by[i].requires_grad() || !given.defined()) continue;
     outputs.push_back(by[i]);
-    of_outputs.push_back(a.grad(k));
+    of_outputs.push_back(given);
   }
   if (!outputs.empty() && !targets.empty())
     result = autograd::grad(outputs, targets, of_outputs, again, again, /*allow_unused=*/true);
-  Grads grads_by(all.size());
+  variable_list by_input(all.size());
   size_t target = 0;
   for (size_t i = 0; i < all.size(); ++i)
-    if (a.needs(static_cast<int>(i))) grads_by[i] = result[target++];
-  return grads_by;
+    if (needed[i]) by_input[i] = result[target++];
+  return by_input;
+}
+
+}  // namespace
+
+Grads while_grad_vjp(const VjpArgs& a) {
+  const auto& w = a.attrs<WhileGradAttrs>();
+  variable_list all = inputs_of(a);
+  const auto n_outputs = static_cast<int>(w.gradient.graph().outputs.size());
+  const size_t n = all.size();
+  Grads result(n);
+  if (control::is_kept(all)) {
+    std::vector<size_t> floats;
+    for (size_t i = 0; i < n; ++i)
+      if (is_floating(all[i].dtype())) floats.push_back(i);
+    for (int k = 0; k < n_outputs; ++k) all.push_back(a.grad_or_zeros(k));
+    std::vector<Tensor> by(floats.size());
+    apply(kWhileGradGrad, std::vector<TensorArg>(all.begin(), all.end()), w, by.data());
+    for (size_t k = 0; k < floats.size(); ++k) result[floats[k]] = by[k];
+    return result;
+  }
+  std::vector<bool> needed;
+  for (int i = 0; i < a.n_inputs(); ++i) needed.push_back(a.needs(i));
+  variable_list grads;
+  for (int k = 0; k < n_outputs; ++k) grads.push_back(a.has_grad(k) ? a.grad(k) : Tensor());
+  const variable_list by = unrolled_twice(w, all, needed, grads, t_mode.grad);
+  for (size_t i = 0; i < n; ++i) result[i] = by[i];
+  return result;
+}
+
+Grads while_grad_grad_vjp(const VjpArgs& a) {
+  const auto& w = a.attrs<WhileGradAttrs>();
+  const variable_list inputs = inputs_of(a);
+  TANDEM_CHECK(
+      !control::is_kept(inputs),
+      "while_loop: in a compiled function it can be differentiated twice, not three times. "
+      "Use scan() where the number of rounds is known, or differentiate in eager.");
+  const bool again = t_mode.grad;
+  const AutoGradMode with_grad(true);
+  variable_list args, targets, outputs, of_outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool needed = a.needs(static_cast<int>(i));
+    args.push_back(partial(inputs[i], again, needed));
+    if (needed) targets.push_back(args.back());
+  }
+  const size_t n = inputs.size() - w.gradient.graph().outputs.size();
+  const variable_list all(args.begin(), args.begin() + static_cast<ptrdiff_t>(n));
+  std::vector<bool> floats;
+  for (const Tensor& t : all) floats.push_back(is_floating(t.dtype()));
+  const variable_list by =
+      unrolled_twice(w, all, floats, {args.begin() + static_cast<ptrdiff_t>(n), args.end()},
+                     /*again=*/true);
+  int k = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!floats[i]) continue;
+    const int output = k++;
+    if (!by[i].defined() || !by[i].requires_grad() || !a.has_grad(output)) continue;
+    outputs.push_back(by[i]);
+    of_outputs.push_back(a.grad(output));
+  }
+  variable_list found(targets.size());
+  if (!outputs.empty() && !targets.empty())
+    found = autograd::grad(outputs, targets, of_outputs, again, again, /*allow_unused=*/true);
+  Grads result(inputs.size());
+  size_t next = 0;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (a.needs(static_cast<int>(i))) result[i] = found[next++];
+  return result;
+}
+
+void while_grad_grad_kernel(const KernelArgs& a) {
+  const auto& w = a.attrs<WhileGradAttrs>();
+  const RecorderScope eager(nullptr);
+  const InferenceMode normal(false);
+  variable_list all;
+  std::vector<bool> needed;
+  for (int i = 0; i < a.n_inputs; ++i) {
+    TensorType type;
+    type.sizes = a.in(i).shape();
+    type.dtype = a.in(i).dtype;
+    all.push_back(Tensor(TensorImpl::make(type)));
+    const Array to = all.back().impl()->array();
+    kCopy.kernel({kCopy, &a.in(i), 1, &to, 1, {}});
+    needed.push_back(is_floating(type.dtype));
+  }
+  const size_t n = all.size() - w.gradient.graph().outputs.size();
+  const variable_list grads(all.begin() + static_cast<ptrdiff_t>(n), all.end());
+  all.resize(n);
+  needed.resize(n);
+  const variable_list by = unrolled_twice(w, all, needed, grads, /*again=*/false);
+  int k = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!needed[i]) continue;
+    const Tensor value = by[i].defined() ? by[i] : zeros_like(all[i]);
+    const Array from = value.impl()->array();
+    kCopy.kernel({kCopy, &from, 1, &a.out(k++), 1, {}});
+  }
 }
 
 }  // namespace tandem

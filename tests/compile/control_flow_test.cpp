@@ -122,6 +122,39 @@ TEST(ControlFlow, RoundsThatValuesDecide) {
   EXPECT_EQ(f.graph_count(), 1);
 }
 
+TEST(ControlFlow, SecondDerivativesOfLoopsInsideCompiledFunctions) {
+  const auto in = pair_of_leaves();
+  // A penalty on the gradient: its own gradient is a second derivative.
+  const auto penalty = [](const Tensor& a, const Tensor& b) {
+    const auto s = while_loop([](auto& v) { return v[0].abs().sum() < 50; },
+                              [&](auto& v) {
+                                return std::vector{v[0] * 1.5 + b * v[0].tanh(), v[1] + 1};
+                              },
+                              {a, zeros({}, kLong)});
+    const auto by = autograd::grad({s[0].pow(2).sum()}, {a, b}, {}, {}, /*create_graph=*/true);
+    return autograd::grad({by[0].pow(2).sum() + by[1].sum()}, {a, b});
+  };
+  const auto expected = penalty(in[0], in[1]);
+  const auto f = compile(penalty);
+  for (int call = 0; call < 2; ++call) {
+    const auto got = f(in[0], in[1]);
+    for (size_t i = 0; i < 2; ++i)
+      EXPECT_TRUE(allclose(got[i], expected[i], 1e-5)) << got[i] << expected[i];
+  }
+  // No round at all: nothing depends on the loop's body.
+  const std::vector<Tensor> large = {full({3}, 60.0).set_requires_grad(true), in[1]};
+  const auto there = f(large[0], large[1]), here = penalty(large[0], large[1]);
+  for (size_t i = 0; i < 2; ++i) expect_near(there[i], here[i], 1e-5);
+  EXPECT_EQ(f.graph_count(), 1);
+  const auto third = [&](const Tensor& a) {
+    Tensor x = while_loop([](auto& v) { return v[0].sum() < 50; },
+                          [&](auto& v) { return std::vector{v[0] * a * a}; }, {a})[0];
+    for (int i = 0; i < 3; ++i) x = autograd::grad({x.sum()}, {a}, {}, {}, true)[0];
+    return x;
+  };
+  EXPECT_THROW_WITH(compile(third)(full({2}, 2.0).set_requires_grad(true)), "twice, not three");
+}
+
 TEST(ControlFlow, StateOutsideIsWrittenByLoops) {
   Tensor total = zeros({});
   const auto fn = [&](const Tensor& xs) {

@@ -59,6 +59,21 @@ List repeat_gradient(const List& a) {
       a);
 }
 
+List repeat_gradient_gradient(const List& a) {
+  return by_graph(
+      [](const List& v) {
+        const AutoGradMode with_grad(true);
+        List in;
+        for (const Tensor& t : v)
+          in.push_back(t.requires_grad() ? t.alias() : t.detach().set_requires_grad(true));
+        const List by = autograd::grad({repeat_loop(in)[0]}, {in[0], in[1]}, {ones_like(in[0])},
+                                       /*retain_graph=*/true, /*create_graph=*/true);
+        return autograd::grad({by[0] + by[1]}, {in[0], in[1]}, {ones_like(in[0])},
+                              /*retain_graph=*/true, /*create_graph=*/t_mode.recorder == nullptr);
+      },
+      a);
+}
+
 Values map2(const Values& a, const Values& b, double (*f)(double, double)) {
   Values r = a;
   for (size_t i = 0; i < r.v.size(); ++i) r.v[i] = f(a.v[i], b.v[i]);
@@ -91,6 +106,12 @@ ValuesList repeat_reference(const ValuesList& a) {
 ValuesList repeat_gradient_reference(const ValuesList& a) {
   return {map2(a[0], a[1], [](double, double y) { return ((y + 1) * y + 1) * y + 1; }),
           map2(a[0], a[1], [](double x, double y) { return x * (3 * y * y + 2 * y + 1); })};
+}
+
+ValuesList repeat_gradient_gradient_reference(const ValuesList& a) {
+  return {
+      map2(a[0], a[1], [](double, double y) { return 3 * y * y + 2 * y + 1; }),
+      map2(a[0], a[1], [](double x, double y) { return 3 * y * y + 2 * y + 1 + x * (6 * y + 2); })};
 }
 
 }  // namespace
@@ -126,6 +147,13 @@ void add_control_rows(std::vector<Row>& rows) {
                   .ops = {"while_loop_gradient"},
                   .fn = repeat_gradient,
                   .reference = repeat_gradient_reference,
+                  .samples = pairs,
+                  .dtypes = kFullFloats,
+                  .refuses_others = false});
+  rows.push_back({.name = "while_loop_gradient_gradient",
+                  .ops = {"while_loop_gradient_gradient"},
+                  .fn = repeat_gradient_gradient,
+                  .reference = repeat_gradient_gradient_reference,
                   .samples = pairs,
                   .dtypes = kFullFloats,
                   .refuses_others = false});

@@ -19,6 +19,7 @@ const std::set<std::string> kLooking = {};
 // Ops that have no rule for all samples at once; those of blocked layouts only passes make.
 const std::set<std::string> kOneByOne = {"histc",
                                          "while_loop_gradient",
+                                         "while_loop_gradient_gradient",
                                          "to_blocked_weight",
                                          "from_blocked_weight",
                                          "blocked_convolution",
