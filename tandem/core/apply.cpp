@@ -211,6 +211,8 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
     } else {
       out->view->base = intrusive_ptr<TensorImpl>(in);
     }
+    if (t_mode.recorder) [[unlikely]]
+      t_mode.recorder->made_view(out.get());
   }
   return Tensor(std::move(out));
 }

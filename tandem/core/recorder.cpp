@@ -65,6 +65,7 @@ void Recorder::release_bindings() {
     if (storage->pending.load(std::memory_order_relaxed) == this)
       storage->pending.store(binding.captured >= 0 ? nullptr : &gone(), std::memory_order_release);
   bindings_.clear();
+  views_made_.clear();
 }
 
 Node& Recorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
@@ -141,7 +142,7 @@ Edge Recorder::capture_input(const Tensor& t) {
 
 bool Recorder::is_view_input(TensorImpl* t) const {
   // A leaf has no history but itself, whatever memory it lies in: a parameter made by reshape().
-  if (!t->view || !t->wants_grad() || t->is_leaf()) return false;
+  if (!t->view || !t->wants_grad() || t->is_leaf() || has_made_view(t)) return false;
   const auto found = bindings_.find(t->storage.get());
   if (found == bindings_.end())
     return t->storage->made_in != id_ &&

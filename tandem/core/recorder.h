@@ -66,6 +66,9 @@ class Recorder {
     return false;
   }
 
+  /// A view was made while this is the current recorder: it has no history outside.
+  void made_view(const TensorImpl* t) { views_made_.insert(t); }
+  bool has_made_view(const TensorImpl* t) const { return views_made_.contains(t); }
   bool owns(const Storage* s) const { return bindings_.contains(const_cast<Storage*>(s)); }
   uint32_t id() const { return id_; }
 
@@ -121,6 +124,10 @@ class Recorder {
   std::set<std::pair<const Node*, uint32_t>> differentiable_edges_;
 
  private:
+  /// Views that the record itself made, by their addresses: while it lasts nobody else on its
+  /// thread makes tensors, so an address that is used again is one of the record's too.
+  std::unordered_set<const TensorImpl*> views_made_;
+
   Binding capture(TensorImpl* t);
   Edge capture_input(const Tensor& t);
   bool is_view_input(TensorImpl* t) const;

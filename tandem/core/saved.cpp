@@ -1,5 +1,7 @@
 #include "tandem/core/saved.h"
 
+#include "tandem/core/recorder.h"
+
 namespace tandem {
 namespace {
 
@@ -13,8 +15,10 @@ namespace {
 
 intrusive_ptr<TensorImpl> without_history(const TensorImpl* t) {
   auto values = t->alias();
-  if (t->view && t_mode.recorder) [[unlikely]]
+  if (t->view && t_mode.recorder) [[unlikely]] {
     keep_steps(*t->view, values.get());
+    if (t_mode.recorder->has_made_view(t)) t_mode.recorder->made_view(values.get());
+  }
   return values;
 }
 

@@ -57,6 +57,32 @@ TEST(CompiledGradients, ZeroGradBackwardStepIsOneGraph) {
   }
 }
 
+TEST(CompiledGradients, AStepMayReadViewsOfWhatItWrites) {
+  Net eager, compiled;
+  optim::SGD eager_sgd({eager.w, eager.b}, optim::SGDOptions(0.05).momentum(0.9));
+  optim::SGD sgd({compiled.w, compiled.b}, optim::SGDOptions(0.05).momentum(0.9));
+  const auto step = [](Net& net, optim::SGD& optimizer, const Tensor& x) {
+    optimizer.zero_grad();
+    const Tensor t = net.w.t(), row = net.w[0], part = net.b.narrow(0, 1, 2);
+    // Views of views, one that is read again by backward, and one after the step.
+    const Tensor loss = t.mm(x.t()).tanh().pow(2).sum() + (row * row).sum() +
+                        (t.narrow(0, 0, 2).exp() * part.unsqueeze(1)).sum();
+    loss.backward();
+    optimizer.step();
+    return loss.detach() + net.w.t().detach().sum();
+  };
+  const auto f = compile([&](const Tensor& x) { return step(compiled, sgd, x); });
+  const Tensor x = randn({5, 4});
+  for (int i = 0; i < 4; ++i) {
+    const Tensor got = f(x), expected = step(eager, eager_sgd, x);
+    EXPECT_NEAR(got.item<double>(), expected.item<double>(),
+                1e-4 * (1 + expected.abs().item<double>()));
+    EXPECT_TRUE(compiled.w.allclose(eager.w, 1e-5, 1e-6));
+    EXPECT_TRUE(compiled.b.allclose(eager.b, 1e-5, 1e-6));
+  }
+  EXPECT_EQ(f.graph_count(), 1u);
+}
+
 TEST(CompiledGradients, StepsWriteToTheGradientThatIsThere) {
   Net net, eager;
   const auto step = [](Net& n, const Tensor& x) {
