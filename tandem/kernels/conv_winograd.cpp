@@ -229,6 +229,7 @@ bool detail::suits_winograd(ConvPart part, const ConvForm& f) {
 
 void detail::winograd_conv(ConvPart part, const ConvForm& f, const float* a, const float* u,
                            const float* bias, float* out, ConvEnd end) {
+  if (part == ConvPart::x) end = {};  // what ends a convolution does not end its gradient
   const Direct c = direct_of(part, f);
   const Squares s(c.batch, c.out_size[0], c.out_size[1]);
   const int64_t most = std::clamp<int64_t>(kCached / (kPoints * c.in) / 6 * 6, 12, 48);

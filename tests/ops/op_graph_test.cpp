@@ -105,6 +105,8 @@ TEST_P(OpGraph, IsPrintedAndParsed) {
 
 TEST_P(OpGraph, GradientIsPrintedAndParsed) {
   if (row().grad == Grad::kNo || row().random || row().dynamic) return;
+  // Records refuse the third derivative of a loop whose number of rounds they do not know.
+  if (row().name == "while_loop_gradient_gradient") return;
   for (const Sample& s : row().samples) {
     if (s.big || !s.grad || s.inputs.empty() || !supports(row(), s, kFloat)) continue;
     SCOPED_TRACE(str(row().name, ", sample '", s.label, "'"));

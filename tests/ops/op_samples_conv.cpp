@@ -417,7 +417,7 @@ void add_blocked(std::vector<Row>& rows) {
                                    Order::winograd_turned, {.padding = 1}, true),
                     blocked_sample("squares without padding", {5, 32, 15, 9}, {16, 32, 3, 3},
                                    Order::winograd, Order::winograd_turned, {}, false),
-                    blocked_sample("squares with more padding", {4, 16, 7, 10}, {16, 16, 3, 3},
+                    blocked_sample("squares with more padding", {5, 16, 7, 10}, {16, 16, 3, 3},
                                    Order::winograd, Order::winograd_turned, {.padding = 2}, true),
                     blocked_sample("groups", {1, 16, 6, 6}, {32, 8, 3, 3}, Order::in_out,
                                    Order::out_in, {.padding = 1, .groups = 2}, false),
@@ -429,6 +429,8 @@ void add_blocked(std::vector<Row>& rows) {
   row.dtypes = bit(kFloat);
   row.out = Out::kUnchecked;
   row.refuses_others = false;
+  // Squares are only used for images so large that gradients by the weight add up 450 products.
+  row.tolerance32 = 6e-5;
   rows.push_back(row);
 }
 
