@@ -46,13 +46,19 @@ List repeat_loop(const List& v) {
   return {state[1]};
 }
 
+// The same values, by which gradients can be asked for.
+List with_gradients(const List& v) {
+  List in;
+  for (const Tensor& t : v)
+    in.push_back(t.requires_grad() ? t.alias() : t.detach().set_requires_grad(true));
+  return in;
+}
+
 List repeat_gradient(const List& a) {
   return by_graph(
       [](const List& v) {
         const AutoGradMode with_grad(true);
-        List in;
-        for (const Tensor& t : v)
-          in.push_back(t.requires_grad() ? t.alias() : t.detach().set_requires_grad(true));
+        const List in = with_gradients(v);
         return autograd::grad({repeat_loop(in)[0]}, {in[0], in[1]}, {ones_like(in[0])},
                               /*retain_graph=*/true, /*create_graph=*/t_mode.recorder == nullptr);
       },
@@ -63,9 +69,7 @@ List repeat_gradient_gradient(const List& a) {
   return by_graph(
       [](const List& v) {
         const AutoGradMode with_grad(true);
-        List in;
-        for (const Tensor& t : v)
-          in.push_back(t.requires_grad() ? t.alias() : t.detach().set_requires_grad(true));
+        const List in = with_gradients(v);
         const List by = autograd::grad({repeat_loop(in)[0]}, {in[0], in[1]}, {ones_like(in[0])},
                                        /*retain_graph=*/true, /*create_graph=*/true);
         return autograd::grad({by[0] + by[1]}, {in[0], in[1]}, {ones_like(in[0])},

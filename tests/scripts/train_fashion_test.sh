@@ -2,21 +2,7 @@
 # train_fashion_test.sh PROGRAM: trains for a moment on drawn digits, and gives it bad files and options.
 set -euo pipefail
 program=$1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-
-# expect CODE PIECE ARGUMENTS...: the program ends with this exit code and prints this piece of text.
-expect() {
-  local code=$1 piece=$2 output status=0
-  shift 2
-  output=$("$program" "$@" 2>&1) || status=$?
-  if ((status != code)) || [[ $output != *"$piece"* ]]; then
-    printf "FAILED: %s\n  exit code %s, wanted %s\n  wanted: %s\n  output: %s\n" "$*" "$status" \
-      "$code" "$piece" "$output"
-    failures=$((failures + 1))
-  fi
-}
+source "$(dirname "$0")/expect.sh"
 
 # be32 NUMBER: four bytes, big end first, as printf wants them.
 be32() { printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) $(($1 >> 8 & 255)) $(($1 & 255)); }

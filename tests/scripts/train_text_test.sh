@@ -3,21 +3,7 @@
 # and by fit(), and gives it bad files and options. On TANDEM_SHAKESPEARE, a file, it is trained in earnest.
 set -euo pipefail
 program=$1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-
-# expect CODE PIECE ARGUMENTS...: the program ends with this exit code and prints this piece of text.
-expect() {
-  local code=$1 piece=$2 output status=0
-  shift 2
-  output=$("$program" "$@" 2>&1) || status=$?
-  if ((status != code)) || [[ $output != *"$piece"* ]]; then
-    printf "FAILED: %s\n  exit code %s, wanted %s\n  wanted: %s\n  output: %s\n" "$*" "$status" \
-      "$code" "$piece" "$output"
-    failures=$((failures + 1))
-  fi
-}
+source "$(dirname "$0")/expect.sh"
 
 # Single letters without what came before are at 2.8 nats; 0.3 takes a memory of whole words.
 small=(--hidden 64 --layers 1 --batch 16 --steps 32 --lr 0.01 --epochs 2 --sample 50)
