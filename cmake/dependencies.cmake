@@ -57,28 +57,41 @@ target_include_directories(tandem_images SYSTEM INTERFACE ${TANDEM_PNG_INCLUDE}
   ${TANDEM_JPEG_INCLUDE})
 target_link_libraries(tandem_images INTERFACE ${TANDEM_PNG_LIBRARY} ${TANDEM_JPEG_LIBRARY})
 
-# LLVM's C headers. Its library is opened at run time, when the first kernel has to be made
-# (jit/llvm/api.h says why), so nothing is linked, and the shared and the static library need it alike.
+# LLVM: its C headers, and libtandem_llvm.so, the part of its archives that Tandem calls. That is opened
+# at run time, when the first kernel has to be made (jit/llvm/api.h says why), so nothing is linked, and
+# the shared and the static library need it alike.
 add_library(tandem_llvm INTERFACE)
 if(TANDEM_WITH_LLVM)
   find_program(TANDEM_LLVM_CONFIG llvm-config-19)
-  set(llvm_include_hint /usr/lib/llvm-19/include)
-  set(llvm_library_hint /usr/lib/llvm-19/lib)
+  find_library(TANDEM_ZSTD_LIBRARY zstd)
   if(TANDEM_LLVM_CONFIG)
     execute_process(COMMAND ${TANDEM_LLVM_CONFIG} --includedir
-      OUTPUT_VARIABLE llvm_include_hint OUTPUT_STRIP_TRAILING_WHITESPACE)
-    execute_process(COMMAND ${TANDEM_LLVM_CONFIG} --libdir
-      OUTPUT_VARIABLE llvm_library_hint OUTPUT_STRIP_TRAILING_WHITESPACE)
+      OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${TANDEM_LLVM_CONFIG} --link-static --libfiles core analysis target x86
+      OUTPUT_VARIABLE llvm_archives OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(llvm_archives)
   endif()
-  find_path(TANDEM_LLVM_INCLUDE llvm-c/Core.h HINTS ${llvm_include_hint} NO_DEFAULT_PATH)
-  find_library(TANDEM_LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_library_hint})
-  if(TANDEM_LLVM_INCLUDE AND TANDEM_LLVM_LIBRARY)
-    target_include_directories(tandem_llvm SYSTEM INTERFACE ${TANDEM_LLVM_INCLUDE})
-    target_compile_definitions(tandem_llvm INTERFACE TANDEM_WITH_LLVM=1
-      "TANDEM_LLVM_PATH=\"${TANDEM_LLVM_LIBRARY}\"")
+  if(llvm_archives AND TANDEM_ZSTD_LIBRARY)
+    target_include_directories(tandem_llvm SYSTEM INTERFACE ${llvm_include})
+    target_compile_definitions(tandem_llvm INTERFACE TANDEM_WITH_LLVM=1)
     target_link_libraries(tandem_llvm INTERFACE ${CMAKE_DL_LIBS})
+
+    set(functions ${PROJECT_SOURCE_DIR}/tandem/jit/llvm/functions.inc)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${functions})
+    file(STRINGS ${functions} names REGEX "^_")
+    list(TRANSFORM names REPLACE "_\\((.*)\\)" "LLVM\\1")
+    list(JOIN names ";\n  " exported)
+    file(CONFIGURE OUTPUT tandem_llvm.map CONTENT "{\nglobal:\n  ${exported};\nlocal:\n  *;\n};\n")
+    list(TRANSFORM names PREPEND LINKER:-u,)
+    add_library(tandem_llvm_part MODULE ${functions})
+    set_target_properties(tandem_llvm_part PROPERTIES OUTPUT_NAME tandem_llvm LINKER_LANGUAGE CXX)
+    target_link_options(tandem_llvm_part PRIVATE ${names} LINKER:--gc-sections LINKER:--as-needed
+      LINKER:--version-script=${PROJECT_BINARY_DIR}/tandem_llvm.map)
+    target_link_libraries(tandem_llvm_part PRIVATE ${llvm_archives} ${TANDEM_ZLIB_LIBRARY}
+      ${TANDEM_ZSTD_LIBRARY} ${CMAKE_DL_LIBS})
   else()
-    message(STATUS "LLVM 19 (llvm-19-dev) was not found: fused kernels will not be compiled")
+    message(STATUS
+      "LLVM 19 (llvm-19-dev, libzstd-dev) was not found: fused kernels will not be compiled")
     set(TANDEM_WITH_LLVM OFF)
   endif()
 endif()

@@ -51,6 +51,10 @@ function(tandem_library)
   install(TARGETS tandem EXPORT TandemTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(TARGETS tandem_static EXPORT TandemStaticTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(TARGET tandem_llvm_part)
+    add_dependencies(tandem tandem_llvm_part)
+    install(TARGETS tandem_llvm_part LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
   install(EXPORT TandemTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
   install(EXPORT TandemStaticTargets NAMESPACE Tandem:: DESTINATION ${package_dir})
   # Not installed: headers for the inside, which are those of kernels/ and jit/llvm/, and *_op.h and

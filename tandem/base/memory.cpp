@@ -17,7 +17,10 @@ namespace {
 using namespace detail;
 
 constexpr size_t kChunk = 256 << 10;
+// Blocks that all but fill a huge page get whole ones: the first touch of 4 KiB at a time takes
+// eight times as long.
 constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kHugeFrom = kHugePage / 8 * 7;
 
 int64_t bytes_in(const FreeList* lists) {
   int64_t bytes = 0;
@@ -142,9 +145,10 @@ Bin bin_of(size_t bytes) {
 }
 
 void* system_allocate(size_t bytes) {
-  const size_t align = bytes >= kHugePage ? kHugePage : kGranule;
-  void* p = std::aligned_alloc(align, (bytes + align - 1) / align * align);
-  if (p && bytes >= kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
+  const size_t align = bytes >= kHugeFrom ? kHugePage : kGranule;
+  const size_t rounded = (bytes + align - 1) / align * align;
+  void* p = std::aligned_alloc(align, rounded);
+  if (p && bytes >= kHugeFrom) madvise(p, rounded, MADV_HUGEPAGE);
   return p;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "tandem/autograd/autograd.h"
@@ -12,6 +13,7 @@
 #include "tandem/compile/recording.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/ops/ops.h"
+#include "tandem/runtime/executor.h"
 
 namespace tandem::detail {
 namespace {
@@ -506,7 +508,11 @@ Args CompiledFunction::call(const Args& args, const structure::Key& key, const B
                             std::shared_ptr<const void>* like) {
   Variant* v = impl_->find(args, key);
   const bool as_it_is = !v && follows_a_builder(args);
-  if (!v && !as_it_is) v = impl_->add(args, key, body);
+  std::optional<runtime::Pause> first_call;
+  if (!v && !as_it_is) {
+    first_call.emplace();
+    v = impl_->add(args, key, body);
+  }
   if (!v) {  // or too many graphs
     const std::vector<Tensor> results = body({args.data(), args.size()}, like);
     return {results.begin(), results.end()};

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -25,6 +26,8 @@ namespace {
 struct NestHash {
   size_t operator()(const LoopNest& n) const { return n.hash(); }
 };
+
+constexpr std::chrono::milliseconds kLongestPause(5);
 
 // Ends the workers of all caches; kernels that were not made by then never will be.
 void end_workers();
@@ -56,6 +59,7 @@ struct KernelCache::State {
     std::unique_lock lock(mutex);
     for (;;) {
       wake.wait(lock, [this] { return stop || !queue.empty(); });
+      if (pauses > 0) wake.wait_for(lock, kLongestPause, [this] { return stop || pauses == 0; });
       if (stop) return;
       Job job = std::move(queue.front());
       queue.pop_front();
@@ -109,6 +113,7 @@ struct KernelCache::State {
   std::unordered_map<LoopNest, std::shared_ptr<Kernel>, NestHash> kernels;
   std::deque<Job> queue;
   Stats counts;
+  int pauses = 0;
   bool busy = false, stop = false, worker_runs = false;
   std::thread worker;
 };
@@ -215,6 +220,19 @@ std::shared_ptr<Kernel> KernelCache::request(const LoopNest& nest) {
   return at->second;
 }
 
+void KernelCache::pause() {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->pauses;
+}
+
+void KernelCache::resume() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    --state_->pauses;
+  }
+  state_->wake.notify_all();
+}
+
 void KernelCache::wait_idle() {
   std::unique_lock lock(state_->mutex);
   state_->idle.wait(lock, [this] { return state_->queue.empty() && !state_->busy; });
@@ -248,6 +266,8 @@ std::shared_ptr<Kernel> request(const LoopNest& nest) {
   (void)here;
   return process_cache().request(nest);
 }
+Pause::Pause() { process_cache().pause(); }
+Pause::~Pause() { process_cache().resume(); }
 void wait_idle() { process_cache().wait_idle(); }
 Stats stats() { return process_cache().stats(); }
 

@@ -52,6 +52,9 @@ class KernelCache {
   KernelCache& operator=(const KernelCache&) = delete;
 
   std::shared_ptr<Kernel> request(const LoopNest& nest);
+  /// See Pause.
+  void pause();
+  void resume();
   void wait_idle();
   Stats stats() const;
   /// Waits for the kernel that is being made and makes no more.
@@ -66,6 +69,15 @@ class KernelCache {
 /// The kernel of a nest. Returns at once; the code is made in the background. Where there is no
 /// code generator (TANDEM_JIT=off, a build or a machine without LLVM) it never becomes ready.
 std::shared_ptr<Kernel> request(const LoopNest& nest);
+/// While one exists, but no longer than a few milliseconds, no kernel is begun: the first call of a
+/// compiled function has the processor to itself.
+class Pause {
+ public:
+  Pause();
+  ~Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+};
 /// Waits until everything that was requested is ready or has failed.
 void wait_idle();
 Stats stats();

@@ -10,6 +10,8 @@
 
 namespace tandem::runtime {
 
+using jit::Pause;
+
 /// Runs a plan. Any number of threads may do so at once.
 ///
 /// A call takes an instance: an arena and the arguments of all kernels, with pointers already in

@@ -39,6 +39,20 @@ read -ra flags <<<"$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tandem)"
 "$cxx" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$scratch/with_pc"
 expect_output "pkg-config" env LD_LIBRARY_PATH="$libdir" "$scratch/with_pc"
 
+# Kernels are made by the part of LLVM that lies beside the library; LLVM's own is not opened.
+if [[ -e $build/libtandem_llvm.so ]]; then
+  "$cxx" -std=c++20 "$here/kernels.cpp" "${flags[@]}" -o "$scratch/kernels"
+  made=$(LD_LIBRARY_PATH=$libdir TANDEM_CACHE=$scratch/cache LD_DEBUG=files LD_DEBUG_OUTPUT=$scratch/opened \
+    "$scratch/kernels")
+  if [[ $made != 1 ]] || ! grep -q "init: $libdir/libtandem_llvm.so" "$scratch"/opened.* ||
+    grep -q "init: .*libLLVM" "$scratch"/opened.*; then
+    echo "FAILED: $made kernels were made; libraries opened:"
+    grep -h "calling init" "$scratch"/opened.*
+    exit 1
+  fi
+  echo "kernels by libtandem_llvm.so: ok"
+fi
+
 # The program finds the library from where it lies.
 version=$("$prefix/bin/tandem" --version)
 if [[ $version != "tandem $(PKG_CONFIG_PATH=$pc pkg-config --modversion tandem)" ]]; then

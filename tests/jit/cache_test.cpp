@@ -150,6 +150,16 @@ TEST_F(Cache, OffNeverMakesAnything) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(Cache, APauseEndsByItselfAndLeavesNothingUndone) {
+  KernelCache cache({true, folder_});
+  cache.pause();
+  const auto kernel = cache.request(plus(8));
+  cache.wait_idle();
+  EXPECT_EQ(run_one(*kernel, 1), 9);
+  cache.resume();
+  EXPECT_EQ(cache.stats().compiled, 1);
+}
+
 TEST_F(Cache, ProcessesShareTheFolder) {
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c) {

@@ -43,7 +43,7 @@ begin() {
   touch "$scratch/calls"
   echo "$1" >"$scratch/uid"
   printf '%s\n' g++ cmake ninja-build ccache libdnnl-dev libhwy-dev libopenblas-openmp-dev \
-    libgtest-dev zlib1g-dev libpng-dev libjpeg-dev pkg-config llvm-19-dev python3 \
+    libgtest-dev zlib1g-dev libzstd-dev libpng-dev libjpeg-dev pkg-config llvm-19-dev python3 \
     dataset-fashion-mnist >"$scratch/installed"
 }
 remove() {

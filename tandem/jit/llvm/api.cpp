@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <string>
+
 namespace tandem::jit {
 namespace {
 
@@ -10,25 +12,31 @@ struct Loaded {
   std::string why;
 };
 
+/// The folder of the library or program that this code is part of, with its last slash.
+std::string own_folder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0) return {};
+  const std::string path = info.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
 Loaded load() {
   Loaded l;
-  // By name first: the run-time package may lie elsewhere than where the build found it.
+  const std::string ours = "libtandem_llvm.so";
   void* library = nullptr;
-  for (const char* name :
-       {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so", TANDEM_LLVM_PATH}) {
-    library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  for (const std::string& name : {own_folder() + ours, ours, std::string("libLLVM.so.19.1")}) {
+    library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library != nullptr) break;
   }
   if (library == nullptr) {
-    const char* error = dlerror();
-    l.why = error != nullptr ? error : "LLVM's library was not found";
+    l.why = "neither " + ours + " nor LLVM's own library was found";
     return l;
   }
-#define TANDEM_CASE(name)                                                            \
+#define _(name)                                                                      \
   l.api.name = reinterpret_cast<decltype(l.api.name)>(dlsym(library, "LLVM" #name)); \
   if (l.api.name == nullptr) l.why = "LLVM's library has no function LLVM" #name;
-  TANDEM_LLVM_FUNCTIONS(TANDEM_CASE)
-#undef TANDEM_CASE
+#include "tandem/jit/llvm/functions.inc"
+#undef _
   return l;
 }
 
