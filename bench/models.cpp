@@ -1,7 +1,7 @@
 // W1, W4, W7, W9 and W10: whole models, compiled against eager Tandem and, where it is installed,
-// LibTorch, rounds interleaved. "of limit" is the share that compiled reaches of the speed of a 1024^3
-// product. Memory is the highest that a process of its own had resident during a few steps, beyond what it
-// had before the model was made.
+// LibTorch, rounds interleaved. "of limit" is the share that compiled reaches of the speed of a
+// 1024^3 product. Memory is the highest that a process of its own had resident during a few steps,
+// beyond what it had before the model was made.
 //
 //   models                     all, with one thread and with all
 //   models W4 W7 ...           only these
@@ -122,8 +122,8 @@ void table(int threads, const Settings& settings) {
   std::printf(
       "\n%d thread%s: ms, medians of %d interleaved rounds; MB\n%-40s %9s %9s %7s %9s %7s %8s "
       "%9s %7s %9s\n",
-      threads, threads > 1 ? "s" : "", settings.rounds, "", "compiled", "eager", "ratio", "LibTorch",
-      "ratio", "of limit", "compiled", "eager", "LibTorch");
+      threads, threads > 1 ? "s" : "", settings.rounds, "", "compiled", "eager", "ratio",
+      "LibTorch", "ratio", "of limit", "compiled", "eager", "LibTorch");
   const double products = product_speed();
   for (size_t i = 0; i < ours.size(); ++i) {
     const ModelWorkload& w = ours[i];
@@ -156,7 +156,8 @@ void table(int threads, const Settings& settings) {
       std::printf(" %8s", "-");
     std::fflush(stdout);
     if (settings.memory) {
-      std::printf(" %9.0f %7.0f", memory_of(w, "compiled", threads), memory_of(w, "eager", threads));
+      std::printf(" %9.0f %7.0f", memory_of(w, "compiled", threads),
+                  memory_of(w, "eager", threads));
       if (!theirs.empty()) std::printf(" %9.0f", memory_of(w, "libtorch", threads));
     }
     std::printf("\n");
@@ -173,14 +174,17 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if ((word == "--threads" || word == "--rounds") && i + 1 < argc) {
-      (word == "--threads" ? settings.threads : settings.rounds) = std::max(1, std::atoi(argv[++i]));
+      (word == "--threads" ? settings.threads : settings.rounds) =
+          std::max(1, std::atoi(argv[++i]));
     } else if (word == "--no-memory") {
       settings.memory = false;
     } else if (word.starts_with("W")) {
       settings.only.insert(word);
     } else {
-      std::fprintf(stderr, "models: unknown word '%s'; the first lines of bench/models.cpp say what there is\n",
-                   argv[i]);
+      std::fprintf(
+          stderr,
+          "models: unknown word '%s'; the first lines of bench/models.cpp say what there is\n",
+          argv[i]);
       return 1;
     }
   }

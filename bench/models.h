@@ -9,8 +9,8 @@
 struct ModelWorkload {
   std::string id, name;
   double flops;  // of its products and convolutions; 0: not counted
-  /// Makes the model and its data, and gives the step. It is made only when it is measured: together the
-  /// models would not fit the memory of small machines.
+  /// Makes the model and its data, and gives the step. It is made only when it is measured:
+  /// together the models would not fit the memory of small machines.
   std::function<std::function<void()>()> eager, compiled;
 };
 

@@ -1,5 +1,5 @@
-// W1, W4, W7, W9 and W10, written once: Tandem and LibTorch compile the same text. Whoever includes this
-// has made the name `torch` mean one of the two.
+// W1, W4, W7, W9 and W10, written once: Tandem and LibTorch compile the same text. Whoever includes
+// this has made the name `torch` mean one of the two.
 #pragma once
 
 #include <tuple>
@@ -185,12 +185,12 @@ struct Ctc {
   }
 };
 
-// add(id, name, flops, make) is called for each; make() gives a program to be called without arguments.
+// add(id, name, flops, make) is called for each; make() gives a program to be called without
+// arguments.
 template <class Add>
 void for_model_workloads(const Add& add) {
-  for (const std::vector<int64_t>& widths : {std::vector<int64_t>{784, 512, 10},
-                                             {784, 354, 354, 10},
-                                             {784, 294, 294, 294, 10}}) {
+  for (const std::vector<int64_t>& widths :
+       {std::vector<int64_t>{784, 512, 10}, {784, 354, 354, 10}, {784, 294, 294, 294, 10}}) {
     std::string name = "W1 MLP step, ";
     double flops = 0;
     for (size_t i = 0; i < widths.size(); ++i) {

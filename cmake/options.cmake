@@ -7,6 +7,12 @@ option(TANDEM_WITH_LLVM "Make machine code for fused kernels with LLVM 19" ON)
 option(TANDEM_WERROR "Treat warnings as errors" ON)
 set(TANDEM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
+# Seconds after which a test counts as stuck. Sanitizers make programs several times slower.
+set(TANDEM_TEST_TIMEOUT 1200)
+if(TANDEM_SANITIZE)
+  set(TANDEM_TEST_TIMEOUT 3600)
+endif()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

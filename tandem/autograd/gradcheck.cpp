@@ -30,7 +30,7 @@ Dims index_of(const Tensor& t, int64_t i) {
 // All values as doubles, in row-major order.
 std::vector<double> values_of(const Tensor& t) {
   const Tensor flat = t.detach().to(kDouble).contiguous();
-  const double* p = flat.data_ptr<double>();
+  const double* p = flat.const_data_ptr<double>();
   return {p, p + flat.numel()};
 }
 

@@ -72,7 +72,7 @@ Tensor reduced(const Node& node, uint32_t i, const Tensor& g, const TensorType& 
 
 bool has_nan(const Tensor& t) {
   const Tensor values = t.detach().to(kDouble).contiguous();
-  const double* p = values.data_ptr<double>();
+  const double* p = values.const_data_ptr<double>();
   return std::any_of(p, p + values.numel(), [](double v) { return std::isnan(v); });
 }
 

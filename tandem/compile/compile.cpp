@@ -479,7 +479,8 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
       record(function, {args.data(), args.size()}, {.backward = true, .later_grads = true});
   Recording& r = v->recording;
   if (r.sources.empty() || r.differentiated.empty() || r.by_hand) {
-    v->program = std::make_shared<Program>(r.graph);
+    // Where no gradients are asked for, weights stay as they are for many calls.
+    v->program = std::make_shared<Program>(r.graph, !t_mode.grad);
   } else {
     ForwardBackward parts = cut(r);
     v->program = std::make_shared<Program>(parts.forward);

@@ -9,8 +9,9 @@
 namespace tandem {
 
 struct Program::Impl {
-  explicit Impl(const Graph& g)
-      : graph(optimise(g, {}, &report)), executor(runtime::make_plan(graph)) {}
+  Impl(const Graph& g, bool keep_prepared)
+      : graph(optimise(g, {}, &report)),
+        executor(runtime::make_plan(graph, {.keep_prepared = keep_prepared})) {}
 
   /// For kernels, whose results go to memory that is given. Made when it is first asked for.
   const runtime::Executor& raw() const {
@@ -28,7 +29,8 @@ struct Program::Impl {
   mutable std::unique_ptr<runtime::Executor> dense;
 };
 
-Program::Program(const Graph& g) : impl_(std::make_unique<Impl>(g)) {}
+Program::Program(const Graph& g, bool keep_prepared)
+    : impl_(std::make_unique<Impl>(g, keep_prepared)) {}
 Program::~Program() = default;
 
 std::vector<Tensor> Program::run(ArrayRef<Tensor> inputs) const {

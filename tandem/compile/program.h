@@ -12,7 +12,9 @@ class Program {
  public:
   struct Report;
 
-  explicit Program(const Graph& g);
+  /// If `keep_prepared`, what depends on captured tensors alone is not made again while they stay
+  /// as they are; it takes memory for as long as the program lives.
+  explicit Program(const Graph& g, bool keep_prepared = false);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

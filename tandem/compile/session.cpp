@@ -302,7 +302,7 @@ Session::Impl::Plan Session::Impl::make_plan(
       g.inputs.push_back(record.kept()[i]);
       g.captured.push_back(values[i]);
     }
-  plan.program = std::make_unique<Program>(g);
+  plan.program = std::make_unique<Program>(g, g.writes.empty());
   return plan;
 }
 

@@ -59,6 +59,7 @@ intrusive_ptr<Storage> Storage::foreign(void* data, int64_t nbytes,
   s->data = data;
   s->nbytes = nbytes;
   s->kind = Kind::kForeign;
+  s->exposed = true;
   s->made_in = t_mode.made_in;
   if (deleter) s->deleter = new std::function<void(void*)>(std::move(deleter));
   return intrusive_ptr<Storage>::adopt(s);

@@ -16,11 +16,15 @@ struct Storage {
   std::atomic<uint32_t> refs{1};
   /// Counts in-place writes; what autograd saved is valid only at the version it was saved at.
   std::atomic<uint32_t> version{0};
+  /// Counts the writes that autograd is not told of: those of tensors made by data().
+  std::atomic<uint32_t> hidden_writes{0};
   void* data = nullptr;
   int64_t nbytes = 0;
   /// The op that wrote last in place, for error messages; a string literal.
   std::atomic<const char*> last_writer{nullptr};
   Device device;
+  /// True iff somebody outside has had its address, and may write without being counted.
+  std::atomic<bool> exposed{false};
   enum class Kind : uint8_t { kInline, kBlock, kForeign, kMeta, kPending } kind = Kind::kInline;
   /// The recorder under which it was made with memory: its contents are then a constant of what is
   /// recorded. 0 outside of recordings.
@@ -40,6 +44,9 @@ struct Storage {
   void bump(const char* writer) {
     version.fetch_add(1, std::memory_order_relaxed);
     last_writer.store(writer, std::memory_order_relaxed);
+  }
+  void expose() {
+    if (!exposed.load(std::memory_order_relaxed)) exposed.store(true, std::memory_order_relaxed);
   }
   static void destroy(Storage* s);
 };

@@ -81,6 +81,12 @@ std::string Tensor::toString() const {
 }
 
 void* Tensor::data_ptr() const {
+  const void* data = const_data_ptr();
+  impl_->storage->expose();
+  return const_cast<void*>(data);
+}
+
+const void* Tensor::const_data_ptr() const {
   TensorImpl& t = checked();
   TANDEM_CHECK(!t.type.device.is_meta(), "data_ptr: a tensor on the meta device has no values");
   t.need_values("data_ptr");

@@ -108,7 +108,7 @@ class Tensor {
 
   // -- values ---------------------------------------------------------------------------------
   void* data_ptr() const;
-  const void* const_data_ptr() const { return data_ptr(); }
+  const void* const_data_ptr() const;
   void* mutable_data_ptr() const { return data_ptr(); }
   /// The first value; the dtype must be T's.
   template <class T>
@@ -118,7 +118,8 @@ class Tensor {
   }
   template <class T>
   const T* const_data_ptr() const {
-    return data_ptr<std::remove_const_t<T>>();
+    expect_dtype(dtype_v<std::remove_const_t<T>>);
+    return static_cast<const T*>(const_data_ptr());
   }
   template <class T>
   T* mutable_data_ptr() const {

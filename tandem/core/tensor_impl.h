@@ -105,7 +105,11 @@ struct TensorImpl {
     return storage ? storage->version.load(std::memory_order_relaxed) : 0;
   }
   void bump(const char* writer) {
-    if (storage && !unversioned) storage->bump(writer);
+    if (!storage) return;
+    if (unversioned) [[unlikely]]
+      storage->hidden_writes.fetch_add(1, std::memory_order_relaxed);
+    else
+      storage->bump(writer);
   }
   /// True iff a gradient can flow into this tensor.
   bool wants_grad() {

@@ -273,7 +273,8 @@ class Lowering {
     const Tensor value = full({}, number, dtype);
     int at = 0;
     for (const Tensor& t : numbers_) {
-      if (t.dtype() == dtype && std::memcmp(t.data_ptr(), value.data_ptr(), size_of(dtype)) == 0)
+      if (t.dtype() == dtype &&
+          std::memcmp(t.const_data_ptr(), value.const_data_ptr(), size_of(dtype)) == 0)
         break;
       ++at;
     }

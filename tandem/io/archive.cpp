@@ -31,7 +31,7 @@ std::string archive_checksum(const std::string& entries, NamedTensors tensors) {
     const std::string type = str(name, ' ', name_of(t.scalar_type()), t.sizes());
     add(type.data(), type.size());
     const Tensor dense = t.detach().cpu().contiguous();
-    add(dense.data_ptr(), dense.nbytes());
+    add(dense.const_data_ptr(), dense.nbytes());
   }
   return str(crc);
 }

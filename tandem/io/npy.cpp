@@ -209,7 +209,7 @@ void write_npy(const Tensor& tensor, const Sink& sink) {
   sink("\x01\x00", 2);
   sink(&length, 2);
   sink(text.data(), text.size());
-  if (t.nbytes() > 0) sink(t.data_ptr(), t.nbytes());
+  if (t.nbytes() > 0) sink(t.const_data_ptr(), t.nbytes());
 }
 
 void save_npz(const NamedTensors& tensors, const std::string& path) {

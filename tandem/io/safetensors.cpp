@@ -220,7 +220,7 @@ void write_safetensors(const NamedTensors& tensors, const Metadata& metadata, co
   sink(&length, kLengthBytes);
   sink(text.data(), text.size());
   for (const size_t i : order)
-    if (contiguous[i].nbytes() > 0) sink(contiguous[i].data_ptr(), contiguous[i].nbytes());
+    if (contiguous[i].nbytes() > 0) sink(contiguous[i].const_data_ptr(), contiguous[i].nbytes());
 }
 
 NamedTensors read_safetensors(char* data, size_t size, std::shared_ptr<const void> owner,

@@ -1,6 +1,7 @@
 #pragma once
 
 // Networks by name.
+#include "tandem/models/bert.h"
 #include "tandem/models/cell_stack.h"
 #include "tandem/models/cifar_resnet.h"
 #include "tandem/models/generate.h"

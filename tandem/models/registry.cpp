@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tandem/base/words.h"
+#include "tandem/models/bert.h"
 #include "tandem/models/cifar_resnet.h"
 #include "tandem/models/gpt.h"
 #include "tandem/models/lstm_lm.h"
@@ -95,6 +96,18 @@ GPT gpt_medium(const O& o) { return gpt(GPTOptions::medium(), o); }
 GPT gpt_large(const O& o) { return gpt(GPTOptions::large(), o); }
 GPT gpt_xl(const O& o) { return gpt(GPTOptions::xl(), o); }
 
+BERT bert(BERTOptions options, const O& o) {
+  return BERT(options.vocab_size(o.vocab_size.value_or(options.vocab_size()))
+                  .context_size(o.context_size.value_or(options.context_size()))
+                  .mlp_size(4 * o.hidden_size.value_or(options.hidden_size()))
+                  .hidden_size(o.hidden_size.value_or(options.hidden_size()))
+                  .num_layers(o.num_layers.value_or(options.num_layers()))
+                  .num_heads(o.num_heads.value_or(options.num_heads()))
+                  .dropout(o.dropout.value_or(options.dropout())));
+}
+BERT bert_of_base_size(const O& o) { return bert(BERTOptions(), o); }
+BERT bert_of_large_size(const O& o) { return bert(BERTOptions::large(), o); }
+
 /// A network whose input differs from sample to sample, from a function of options.
 template <auto make_net>
 void add_structures(Entries& all, const char* name, const char* what, std::vector<Field> takes,
@@ -156,13 +169,20 @@ Entries make_entries() {
                        1000);
   add_symbols<lstm_lm>(all, "lstm_lm", "LSTM language model",
                        {&O::vocab_size, &O::hidden_size, &O::num_layers});
-  const std::vector<Field> gpt = {&O::vocab_size, &O::context_size, &O::hidden_size, &O::num_layers,
-                                  &O::num_heads};
-  add_symbols<gpt_small>(all, "gpt2", "generative transformer, 124 million parameters", gpt);
+  const std::vector<Field> transformer = {&O::vocab_size, &O::context_size, &O::hidden_size,
+                                          &O::num_layers, &O::num_heads};
+  add_symbols<bert_of_base_size>(all, "bert-base", "encoder of text, 109 million parameters",
+                                 transformer);
+  add_symbols<bert_of_large_size>(all, "bert-large", "encoder of text, 335 million parameters",
+                                  transformer);
+  add_symbols<gpt_small>(all, "gpt2", "generative transformer, 124 million parameters",
+                         transformer);
   add_symbols<gpt_medium>(all, "gpt2-medium", "generative transformer, 355 million parameters",
-                          gpt);
-  add_symbols<gpt_large>(all, "gpt2-large", "generative transformer, 774 million parameters", gpt);
-  add_symbols<gpt_xl>(all, "gpt2-xl", "generative transformer, 1.6 billion parameters", gpt);
+                          transformer);
+  add_symbols<gpt_large>(all, "gpt2-large", "generative transformer, 774 million parameters",
+                         transformer);
+  add_symbols<gpt_xl>(all, "gpt2-xl", "generative transformer, 1.6 billion parameters",
+                      transformer);
   add_structures<seq2seq>(all, "seq2seq", "encoder and decoder with attention",
                           {&O::vocab_size, &O::hidden_size, &O::num_layers}, true);
   add_structures<recursive>(all, "recursive", "long short-term memory along trees",

@@ -27,7 +27,7 @@ void infer_shift(const InferArgs& a) {
 bool all_true(const char* call, const Tensor& t) {
   if (t.numel() == 0) return true;
   t.impl()->need_values(call);
-  return !std::memchr(t.data_ptr(), 0, static_cast<size_t>(t.numel()));
+  return !std::memchr(t.const_data_ptr(), 0, static_cast<size_t>(t.numel()));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ void TensorDataContainer::copy_to(char*& at, DType t) const {
     at += size_of(t);
   } else if (is_tensor()) {
     const Tensor converted = tensor_.to(t);
-    if (converted.numel()) std::memcpy(at, converted.data_ptr(), converted.nbytes());
+    if (converted.numel()) std::memcpy(at, converted.const_data_ptr(), converted.nbytes());
     at += converted.nbytes();
   } else {
     for (const TensorDataContainer& e : list_) e.copy_to(at, t);

@@ -269,7 +269,7 @@ namespace {
 std::vector<int64_t> values_of(const char* name, const Tensor& t) {
   TANDEM_CHECK_TYPE(t.dtype() == kLong, name, ": expected int64, got ", t.dtype());
   const Tensor dense = t.contiguous();
-  const int64_t* p = dense.data_ptr<int64_t>();
+  const int64_t* p = dense.const_data_ptr<int64_t>();
   return {p, p + dense.numel()};
 }
 

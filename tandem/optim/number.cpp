@@ -42,7 +42,7 @@ void Number::set(double value) {
 
 Counter::Counter(int64_t value) : tensor_(one(value, kLong)) {}
 
-int64_t Counter::get() const { return *tensor_.data_ptr<int64_t>(); }
+int64_t Counter::get() const { return *tensor_.const_data_ptr<int64_t>(); }
 
 void Counter::set(int64_t value) {
   check_not_recorded("the step counter of an optimizer");

@@ -80,6 +80,7 @@ struct Executor::Call {
   Loop* loop = nullptr;  // of a fused step, with what its kernel is called with
   LoopCall loop_call = {};
   const KernelArgs* product = nullptr;  // what comes before the loop, where something does
+  bool kept = false;                    // True iff the step is left out while that is valid.
 };
 
 /// What one call of the plan works with.
@@ -111,6 +112,18 @@ struct Executor::Instance {
   std::vector<intrusive_ptr<TensorImpl>> held;   // by input: what stands in for it in this call
   bool holding = false;                          // True iff some of `held` is set.
   std::vector<intrusive_ptr<TensorImpl>> fresh;  // by memory for results
+  /// What the steps that are kept were made of, by plan.kept_from. Holding the storages makes sure
+  /// that no other takes their place.
+  struct Source {
+    intrusive_ptr<Storage> storage;
+    const void* data = nullptr;
+    uint32_t version = 0, hidden_writes = 0;
+    bool operator==(const Source&) const = default;
+  };
+  std::vector<Source> sources;
+  bool countable = false;  // True iff every write to what is kept of this call's tensors is seen.
+  bool prepared = false;   // True iff what the arena keeps was made of `sources`.
+  bool leave_out = false;  // True iff this call leaves out what is kept.
 };
 
 /// An instance for the time of one call.
@@ -262,6 +275,7 @@ Executor::Instance* Executor::make_instance() const {
         call.product = &instance->products.back();
       }
     }
+    call.kept = s.kept;
     instance->calls.push_back(call);
   }
   const size_t n_inputs = plan_.inputs.size();
@@ -498,22 +512,51 @@ inline void Executor::run_step(const Call& call) {
   }
 }
 
+/// True iff what the arena keeps of an earlier call is what this one would make. Notes what it will
+/// have been made of.
+bool Executor::still_prepared(Instance& instance) const {
+  bool same = instance.prepared;
+  bool countable = true;
+  instance.sources.resize(plan_.kept_from.size());
+  for (size_t k = 0; k < plan_.kept_from.size(); ++k) {
+    const TensorImpl* t = instance.given[plan_.kept_from[k]];
+    const Storage* storage = t ? t->storage.get() : nullptr;
+    if (!storage || !t->contiguous || storage->exposed.load(std::memory_order_relaxed)) {
+      countable = false;
+      continue;
+    }
+    const Instance::Source now = {t->storage, t->data,
+                                  storage->version.load(std::memory_order_relaxed),
+                                  storage->hidden_writes.load(std::memory_order_relaxed)};
+    if (instance.sources[k] == now) continue;
+    same = false;
+    instance.sources[k] = now;
+  }
+  instance.prepared = false;  // should a step throw
+  instance.countable = countable;
+  return same && countable;
+}
+
 void Executor::run_steps(Instance& instance) const {
+  const auto run = [&](const Call& call) {
+    if (!call.kept || !instance.leave_out) run_step(call);
+  };
   const Call* call = instance.calls.data();
   const Call* const end = call + instance.calls.size();
   for (const PlannedBranches& b : plan_.branches) {
-    for (const Call* first = instance.calls.data() + b.first; call < first; ++call) run_step(*call);
+    for (const Call* first = instance.calls.data() + b.first; call < first; ++call) run(*call);
     parallel_for(0, static_cast<int64_t>(b.lanes.size()), 1, [&](int64_t from, int64_t to) {
       for (int64_t lane = from; lane < to; ++lane)
-        for (const uint32_t s : b.lanes[lane]) run_step(instance.calls[s]);
+        for (const uint32_t s : b.lanes[lane]) run(instance.calls[s]);
     });
     call += b.count;
   }
-  for (; call < end; ++call) run_step(*call);
+  for (; call < end; ++call) run(*call);
 }
 
 void Executor::run_observed(Instance& instance) const {
   for (size_t s = 0; s < instance.calls.size(); ++s) {
+    if (instance.calls[s].kept && instance.leave_out) continue;
     const int64_t begin = now_ns();
     run_step(instance.calls[s]);
     const int64_t end = now_ns();
@@ -528,10 +571,12 @@ void Executor::run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor
   const Lease instance(*this);
   bind_inputs(*instance, arguments, captured);
   bind_results(*instance);
+  if (!plan_.kept_from.empty()) instance->leave_out = still_prepared(*instance);
   if (t_observer) [[unlikely]]
     run_observed(*instance);
   else
     run_steps(*instance);
+  instance->prepared = instance->countable;
   if (!plan_.written.empty()) commit(*instance, arguments, captured);
   collect_results(*instance, arguments, captured, results);
 }

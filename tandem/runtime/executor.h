@@ -72,6 +72,7 @@ class Executor {
   static void run_body(const Call& call);
   static void run_panels(const Call& call, LoopFunction function);
   static void run_step(const Call& call);
+  bool still_prepared(Instance& instance) const;
   void run_steps(Instance& instance) const;
   void run_observed(Instance& instance) const;
 

@@ -56,6 +56,7 @@ PlanReport explain(const Executor& executor, const StepTimes* times) {
       report.ready += step.ready;
     }
     step.in_place = s.in_place;
+    step.kept = s.kept;
     const StepCost cost = cost_of(plan, s);
     step.bytes_read = cost.bytes_read;
     step.bytes_written = cost.bytes_written;
@@ -91,6 +92,7 @@ std::ostream& operator<<(std::ostream& out, const PlanReport& r) {
     out << "  reads " << readable(s.bytes_read) << ", writes " << readable(s.bytes_written);
     if (s.arena_offset >= 0) out << " at " << s.arena_offset;
     if (s.in_place) out << ", in place";
+    if (s.kept) out << ", kept while what it reads stays as it is";
     if (!s.ready) out << ", op by op";
     if (s.runs > 0) {
       std::ostringstream time;

@@ -14,6 +14,7 @@ struct StepReport {
   std::vector<const char*> fused;  // the ops that it stands for; empty unless it is fused
   bool ready = true;               // False iff it is fused and its machine code is not there yet.
   bool in_place = false;
+  bool kept = false;
   int64_t bytes_read = 0, bytes_written = 0;
   /// Where its first output lies in the arena; -1: in a tensor.
   int64_t arena_offset = -1;

@@ -26,6 +26,7 @@ Plan Planner::make() {
   list_steps();
   list_writes();
   for (const uint32_t input : plan_.written) delay_writer(input);
+  find_kept();
   find_branches();
   find_lifetimes();
   for (size_t k = 0; k < g_.n_results; ++k) place_result(k);
@@ -149,6 +150,46 @@ void Planner::delay_writer(uint32_t input) {
   }
 }
 
+/// Marks the steps that read nothing but captured tensors that the plan does not write, constants
+/// and what such steps made. Results are made anew in each call, and what is much larger than what
+/// it is made of is not worth its memory.
+void Planner::find_kept() {
+  kept_.assign(steps_.size(), false);
+  if (!options_.keep_prepared) return;
+  std::vector<bool> steady(values_.size(), false), leaves(values_.size(), false);
+  for (size_t i = plan_.n_args; i < g_.inputs.size(); ++i)
+    if (written_by_[i] < 0) steady[first_value_[g_.inputs[i]->walk_slot]] = true;
+  for (const NodePtr& n : g_.nodes)
+    if (n->op == &kConstantOp) steady[first_value_[n->walk_slot]] = true;
+  for (const Edge& e : g_.outputs) leaves[value(e).root] = true;
+
+  std::vector<bool> read(g_.inputs.size(), false);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Node& n = *steps_[s];
+    bool keep = !n.op->impure && n.n_inputs > 0;
+    int64_t in = 0, out = 0;
+    for (uint32_t k = 0; k < n.n_inputs; ++k) {
+      const Value& v = value(n.inputs()[k]);
+      keep = keep && steady[v.root];
+      in += v.bytes();
+    }
+    const uint32_t first = first_value_[n.walk_slot];
+    for (uint32_t k = 0; k < n.n_outputs; ++k) {
+      keep = keep && !leaves[first + k];
+      out += values_[first + k].bytes();
+    }
+    if (!keep || out > 2 * in) continue;
+    kept_[s] = true;
+    for (uint32_t k = 0; k < n.n_outputs; ++k) steady[first + k] = true;
+    for (uint32_t k = 0; k < n.n_inputs; ++k) {
+      const Buffer& b = memory_of(value(n.inputs()[k]));
+      if (b.kind == Place::Kind::input) read[b.index] = true;
+    }
+  }
+  for (uint32_t i = 0; i < read.size(); ++i)
+    if (read[i]) plan_.kept_from.push_back(i);
+}
+
 void Planner::find_branches() {
   std::vector<double> cost;
   std::vector<std::vector<int32_t>> reads;
@@ -179,6 +220,14 @@ void Planner::find_lifetimes() {
   for (size_t s = 0; s < steps_.size(); ++s)
     for (uint32_t k = 0; k < steps_[s]->n_inputs; ++k)
       memory_of(value(steps_[s]->inputs()[k])).last = ends(static_cast<int32_t>(s));
+  // What steps that run in every call read of those that do not stays where it is.
+  for (size_t s = 0; s < steps_.size(); ++s)
+    for (uint32_t k = 0; k < steps_[s]->n_inputs && !kept_[s]; ++k) {
+      const Value& v = value(steps_[s]->inputs()[k]);
+      if (!is_computed(v) || !kept_[made_[v.root]]) continue;
+      memory_of(v).first = kBefore;
+      memory_of(v).last = end();
+    }
 }
 
 // -- results and writes ------------------------------------------------------------------------

@@ -36,6 +36,7 @@ struct Step {
   uint32_t n_outputs = 0;
   bool in_place = false;  // True iff an output lies where an input did.
   int32_t loop = -1;      // of a fused step: which of the plan's loops
+  bool kept = false;      // True iff what it makes may stay for the next call.
 
   AttrRef attrs() const { return node ? node->attrs() : AttrRef(); }
 };
@@ -79,6 +80,9 @@ struct PlanOptions {
   bool dense_results = false;
   /// Results are written after everything has been read, so that they may lie over the inputs.
   bool results_last = false;
+  /// What depends on captured tensors alone (weights in another order, norms folded into them) is
+  /// kept in the arena from call to call and made again when one of them has changed.
+  bool keep_prepared = false;
 };
 
 /// A graph turned into a list of calls on planned memory: plain data, never changed once made.
@@ -103,6 +107,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<PlannedLoop> loops;
   std::vector<PlannedBranches> branches;  // in order
+  std::vector<uint32_t> kept_from;        // inputs that steps which are kept depend on
 
   int64_t arena_bytes = 0;
   int64_t intermediate_bytes = 0;  // what the values between inputs and results hold in total

@@ -34,7 +34,7 @@ bool Planner::reuse_dying(int32_t step, uint32_t k) {
       continue;
     const bool result = buffers_[mine].kind == Place::Kind::result;
     const uint32_t kept = result ? mine : theirs, gone = result ? theirs : mine;
-    buffers_[kept].first = buffers_[theirs].first;
+    buffers_[kept].first = std::min(buffers_[theirs].first, buffers_[mine].first);
     buffers_[kept].last = buffers_[mine].last;
     merge(kept, gone);
     return true;
@@ -112,6 +112,7 @@ void Planner::emit_copy(const PlannedArray& from, const PlannedArray& to) {
 void Planner::emit_step(const Node& n) {
   Step step{n.op, NodePtr(const_cast<Node*>(&n)), static_cast<uint32_t>(plan_.arrays.size()),
             n.n_inputs, n.n_outputs};
+  step.kept = kept_[step_of_[n.walk_slot]];
   const uint32_t first = first_value_[n.walk_slot];
   for (uint32_t k = 0; k < n.n_outputs && !step.in_place; ++k)
     step.in_place = !inputs_in(n, buffer_of(values_[first + k])).empty();

@@ -77,6 +77,7 @@ class Planner {
   void mark_needed();
   void list_steps();
   void delay_writer(uint32_t input);
+  void find_kept();
   void find_branches();
   void find_lifetimes();
   void list_writes();
@@ -121,6 +122,7 @@ class Planner {
   std::vector<const Node*> steps_;
   std::vector<int32_t> step_of_;                   // by node: its step, or kBefore
   std::vector<std::vector<const Node*>> readers_;  // by value that is a root: those among steps_
+  std::vector<bool> kept_;                         // by step
   std::vector<Branches> branches_;
   std::vector<int32_t> in_branches_;  // by step: which, or -1
   int32_t last_check_ = kBefore;      // the last step that may refuse values

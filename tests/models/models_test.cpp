@@ -26,6 +26,11 @@ TEST(Models, HaveThePublishedNumbersOfParameters) {
   EXPECT_EQ(parameters_of(resnet34()), 21'797'672);
   EXPECT_EQ(parameters_of(resnet50()), 25'557'032);
   EXPECT_EQ(parameters_of(resnet101()), 44'549'160);
+  EXPECT_EQ(parameters_of(resnet152()), 60'192'808);
+  EXPECT_EQ(parameters_of(vgg11()), 132'863'336);
+  EXPECT_EQ(parameters_of(vgg13()), 133'047'848);
+  EXPECT_EQ(parameters_of(vgg16()), 138'357'544);
+  EXPECT_EQ(parameters_of(vgg19()), 143'667'240);
   EXPECT_EQ(parameters_of(alexnet()), 61'100'840);
   EXPECT_EQ(parameters_of(lenet()), 61'706);
   EXPECT_EQ(parameters_of(resnet18(10)), 11'689'512 - 990 * 513);

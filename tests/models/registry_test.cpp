@@ -42,8 +42,10 @@ TEST(Registry, ListsItsNames) {
   const auto all = names();
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
   for (const char* name :
-       {"lenet", "alexnet", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18", "resnet34", "resnet50",
-        "resnet101", "resnet152", "resnet20", "resnet110", "lstm_lm", "gpt2", "gpt2-xl"})
+       {"lenet",     "alexnet",   "vgg11",         "vgg13",     "vgg16",     "vgg19",
+        "resnet18",  "resnet34",  "resnet50",      "resnet101", "resnet152", "resnet20",
+        "resnet110", "lstm_lm",   "gpt2",          "gpt2-xl",   "bert-base", "bert-large",
+        "seq2seq",   "recursive", "module_network"})
     EXPECT_NE(std::find(all.begin(), all.end(), name), all.end()) << name;
   for (const std::string& name : all) {
     EXPECT_EQ(info(name).name, name);

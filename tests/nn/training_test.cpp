@@ -8,6 +8,8 @@
 // there.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "tandem/compile/compile.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/nn/nn.h"
@@ -259,6 +261,51 @@ TEST(TrainingOfModules, CnnCompiledEqualsEager) {
         return t;
       },
       1e-3);
+}
+
+/// Weights in the order that convolutions want, norms folded into them: made in the first call and
+/// again when training has changed them, whichever way.
+TEST(InferenceOfModules, FollowsTheWeights) {
+  manual_seed(3);
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(8, 16, 3).padding(1)), nn::BatchNorm2d(16),
+                     nn::ReLU(), nn::Conv2d(16, 8, 1), nn::AdaptiveAvgPool2d(1), nn::Flatten(),
+                     nn::Linear(8, 4));
+  optim::SGD sgd(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  const auto infer = compile([&](const Tensor& x) { return net->forward(x); });
+  const auto compare = [&] {
+    const NoGradGuard no_grad;
+    net->eval();
+    for (int call = 0; call < 3; ++call) {
+      const Tensor x = randn({2, 8, 12, 12});
+      EXPECT_LT((infer(x) - net->forward(x)).abs().max().item<float>(), 1e-5);
+      jit::wait_idle();
+    }
+    net->train();
+  };
+  compare();
+  for (int step = 0; step < 2; ++step) {
+    sgd.zero_grad();
+    F::cross_entropy(net->forward(randn({4, 8, 12, 12})), randint(0, 4, {4}, kLong)).backward();
+    sgd.step();
+    compare();
+  }
+  {
+    const NoGradGuard no_grad;
+    net->parameters()[0].copy_(randn({16, 8, 3, 3}));
+    compare();
+    net->parameters()[0].data().mul_(-1);
+    compare();
+    net->parameters()[0].data_ptr<float>()[5] = 3;
+    compare();
+    net->parameters()[0].data_ptr<float>()[6] = 3;
+    compare();
+  }
+  net->buffers()[0].fill_(0.5);  // the mean
+  compare();
+  std::ostringstream text;
+  infer.explain(text);
+  EXPECT_NE(text.str().find("kept while what it reads stays as it is"), std::string::npos);
+  EXPECT_EQ(infer.graph_count(), 1u);
 }
 
 }  // namespace

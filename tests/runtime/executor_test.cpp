@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -495,6 +496,105 @@ TEST(ExecutorPrograms, RandomOnesEqualTheirGraphs) {
     for (int i = 0; i < 4; ++i) inputs.push_back(numbers({4, 4}));
     expect_same_as_graph(b.g, inputs);
   }
+}
+
+// -- what is kept from call to call ------------------------------------------------------------
+
+struct Names : StepObserver {
+  std::vector<std::string> names;
+  void ran(const Plan& plan, size_t step, int64_t, int64_t) override {
+    names.push_back(plan.steps[step].op->name);
+  }
+};
+
+class Prepared : public testing::Test {
+ protected:
+  Prepared() {
+    const Edge x = b_.input({4, 4}), w = b_.capture(w_);
+    b_.result(b_.op("mm", {x, b_.op("tanh", {w})}, MatmulAttrs{}));
+    executor_.emplace(make_plan(b_.g, {.keep_prepared = true}));
+  }
+  /// The steps of a call, whose result is compared with eager.
+  std::vector<std::string> run(const Tensor& w) {
+    const Tensor x = numbers({4, 4});
+    Names names;
+    EXPECT_TRUE(same_bits(executor_->run({x}, {w})[0], x.mm(w.tanh())));
+    return names.names;
+  }
+  const std::vector<std::string> all_ = {"tanh", "mm"}, rest_ = {"mm"};
+  Tensor w_ = numbers({4, 4});
+  Builder b_;
+  std::optional<Executor> executor_;
+};
+
+TEST_F(Prepared, IsMadeOnceWhileNothingChanges) {
+  EXPECT_EQ(run(w_), all_);
+  EXPECT_EQ(run(w_), rest_);
+  EXPECT_EQ(run(w_), rest_);
+}
+
+TEST_F(Prepared, IsMadeAgainAfterEveryKindOfWrite) {
+  run(w_);
+  w_.mul_(2);
+  EXPECT_EQ(run(w_), all_);
+  w_.select(0, 1).zero_();
+  EXPECT_EQ(run(w_), all_);
+  w_.data().add_(1);  // of which autograd is not told
+  EXPECT_EQ(run(w_), all_);
+  w_.set_data(numbers({4, 4}));
+  EXPECT_EQ(run(w_), all_);
+  EXPECT_EQ(run(w_), rest_);
+}
+
+TEST_F(Prepared, IsMadeInEachCallOnceSomebodyHasAPointer) {
+  run(w_);
+  static_cast<float*>(w_.data_ptr())[3] = 7;
+  EXPECT_EQ(run(w_), all_);
+  EXPECT_EQ(run(w_), all_);
+}
+
+TEST_F(Prepared, IsMadeAgainForAnotherTensor) {
+  run(w_);
+  EXPECT_EQ(run(numbers({4, 4})), all_);
+  EXPECT_EQ(run(numbers({4, 4})), all_);  // which may lie where the last one did
+  EXPECT_EQ(run(w_), all_);
+  EXPECT_EQ(run(numbers({4, 4}).t()), all_);
+}
+
+TEST_F(Prepared, ACallThatThrowsKeepsNothing) {
+  const Graph g =
+      trace([&](Tensor x, Tensor index) { return x.mm(w_.tanh()).index_select(0, index); },
+            {zeros({4, 4}), zeros({1}, kLong)});
+  const Executor executor(make_plan(g, {.keep_prepared = true}));
+  const Tensor a = numbers({4, 4}), good = tensor({2}, kLong), bad = tensor({4}, kLong);
+  executor.run({a, good});
+  w_.neg_();
+  EXPECT_THROW(executor.run({a, bad}), IndexError);
+  EXPECT_TRUE(same_bits(executor.run({a, good})[0], a.mm(w_.tanh()).index_select(0, good)));
+}
+
+TEST_F(Prepared, RandomProgramsEqualTheirGraphs) {
+  std::mt19937 random(12);
+  size_t kept = 0;
+  for (int round = 0; round < 300 && !::testing::Test::HasFailure(); ++round) {
+    Builder b = random_program(random);
+    // The last two are captured.
+    std::vector<Tensor> captured = {numbers({4, 4}), numbers({4, 4})};
+    b.g.captured = captured;
+    const Executor executor(make_plan(b.g, {.keep_prepared = true}));
+    for (const Step& s : executor.plan().steps) kept += s.kept;
+    for (int call = 0; call < 4; ++call) {
+      if (call == 3) captured[1].add_(1);
+      std::vector<Tensor> mine = {numbers({4, 4}), numbers({4, 4})}, theirs;
+      for (const Tensor& t : mine) theirs.push_back(t.clone());
+      for (const Tensor& t : captured) theirs.push_back(t.clone());
+      const std::vector<Tensor> want = b.g.run(theirs), got = executor.run(mine, captured);
+      for (size_t k = 0; k < want.size(); ++k) EXPECT_TRUE(same_bits(want[k], got[k])) << b.g;
+      for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(theirs[i], mine[i])) << b.g;
+      for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(theirs[2 + i], captured[i])) << b.g;
+    }
+  }
+  EXPECT_GT(kept, 100u);
 }
 
 /// Follows the plan step by step: whatever is written must not be needed any more by a later step

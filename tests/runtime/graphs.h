@@ -57,7 +57,7 @@ inline ::testing::AssertionResult same_bits(const Tensor& a, const Tensor& b) {
   if (!(a.impl()->type == b.impl()->type))
     return ::testing::AssertionFailure() << a.impl()->type << " and " << b.impl()->type;
   const Tensor x = a.contiguous(), y = b.contiguous();
-  if (x.nbytes() == 0 || std::memcmp(x.data_ptr(), y.data_ptr(), x.nbytes()) == 0)
+  if (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0)
     return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << a << "\nand\n" << b;
 }
