@@ -146,9 +146,9 @@ Bin bin_of(size_t bytes) {
 
 void* system_allocate(size_t bytes) {
   const size_t align = bytes >= kHugeFrom ? kHugePage : kGranule;
-  const size_t rounded = (bytes + align - 1) / align * align;
-  void* p = std::aligned_alloc(align, rounded);
-  if (p && bytes >= kHugeFrom) madvise(p, rounded, MADV_HUGEPAGE);
+  void* p = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  // What is left beyond the last whole huge page stays in small ones: a whole one would be wasted.
+  if (p && bytes >= kHugeFrom) madvise(p, std::max(bytes, kHugePage), MADV_HUGEPAGE);
   return p;
 }
 
