@@ -479,8 +479,9 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
       record(function, {args.data(), args.size()}, {.backward = true, .later_grads = true});
   Recording& r = v->recording;
   if (r.sources.empty() || r.differentiated.empty() || r.by_hand) {
-    // Where no gradients are asked for, weights stay as they are for many calls.
-    v->program = std::make_shared<Program>(r.graph, !t_mode.grad);
+    // Where nothing is written and no gradient is left, weights stay as they are for many calls.
+    const bool inference = !r.by_hand && r.grads.empty() && r.graph.writes.empty();
+    v->program = std::make_shared<Program>(r.graph, inference);
   } else {
     ForwardBackward parts = cut(r);
     v->program = std::make_shared<Program>(parts.forward);
