@@ -83,27 +83,25 @@ LSTMLanguageModel lstm_lm(const O& o) {
                                .dropout(o.dropout.value_or(0)));
 }
 
-GPT gpt(GPTOptions options, const O& o) {
-  return GPT(options.vocab_size(o.vocab_size.value_or(options.vocab_size()))
-                 .context_size(o.context_size.value_or(options.context_size()))
-                 .hidden_size(o.hidden_size.value_or(options.hidden_size()))
-                 .num_layers(o.num_layers.value_or(options.num_layers()))
-                 .num_heads(o.num_heads.value_or(options.num_heads()))
-                 .dropout(o.dropout.value_or(options.dropout())));
+/// The options of a transformer for text, with those that were asked for.
+template <class Options>
+Options as_asked(Options options, const O& o) {
+  return options.vocab_size(o.vocab_size.value_or(options.vocab_size()))
+      .context_size(o.context_size.value_or(options.context_size()))
+      .hidden_size(o.hidden_size.value_or(options.hidden_size()))
+      .num_layers(o.num_layers.value_or(options.num_layers()))
+      .num_heads(o.num_heads.value_or(options.num_heads()))
+      .dropout(o.dropout.value_or(options.dropout()));
 }
-GPT gpt_small(const O& o) { return gpt(GPTOptions(), o); }
-GPT gpt_medium(const O& o) { return gpt(GPTOptions::medium(), o); }
-GPT gpt_large(const O& o) { return gpt(GPTOptions::large(), o); }
-GPT gpt_xl(const O& o) { return gpt(GPTOptions::xl(), o); }
 
-BERT bert(BERTOptions options, const O& o) {
-  return BERT(options.vocab_size(o.vocab_size.value_or(options.vocab_size()))
-                  .context_size(o.context_size.value_or(options.context_size()))
-                  .mlp_size(4 * o.hidden_size.value_or(options.hidden_size()))
-                  .hidden_size(o.hidden_size.value_or(options.hidden_size()))
-                  .num_layers(o.num_layers.value_or(options.num_layers()))
-                  .num_heads(o.num_heads.value_or(options.num_heads()))
-                  .dropout(o.dropout.value_or(options.dropout())));
+GPT gpt_small(const O& o) { return GPT(as_asked(GPTOptions(), o)); }
+GPT gpt_medium(const O& o) { return GPT(as_asked(GPTOptions::medium(), o)); }
+GPT gpt_large(const O& o) { return GPT(as_asked(GPTOptions::large(), o)); }
+GPT gpt_xl(const O& o) { return GPT(as_asked(GPTOptions::xl(), o)); }
+
+BERT bert(const BERTOptions& published, const O& o) {
+  BERTOptions options = as_asked(published, o);
+  return BERT(options.mlp_size(4 * options.hidden_size()));
 }
 BERT bert_of_base_size(const O& o) { return bert(BERTOptions(), o); }
 BERT bert_of_large_size(const O& o) { return bert(BERTOptions::large(), o); }

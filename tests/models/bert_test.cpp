@@ -124,13 +124,8 @@ TEST(BERT, HasTheNamesOfHuggingFace) {
 
 TEST(BERT, HasAsManyParametersAsPublished) {
   const nn::init::SkipGuard skip;
-  const auto count = [](const BERT& net) {
-    int64_t n = 0;
-    for (const Tensor& p : net->parameters()) n += p.numel();
-    return n;
-  };
-  EXPECT_EQ(count(bert_base()), 109482240);
-  EXPECT_EQ(count(bert_large()), 335141888);
+  EXPECT_EQ(parameters_of(bert_base()), 109'482'240);
+  EXPECT_EQ(parameters_of(bert_large()), 335'141'888);
 }
 
 TEST(BERT, ReadsFilesOfSeveralKinds) {

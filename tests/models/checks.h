@@ -16,6 +16,13 @@
 /// What every network is asked.
 namespace tandem::models {
 
+template <class Net>
+int64_t parameters_of(const Net& net) {
+  int64_t n = 0;
+  for (const Tensor& p : net->parameters()) n += p.numel();
+  return n;
+}
+
 /// After loss.backward() every parameter has a gradient, and it is not all zeros.
 template <class Net>
 void expect_gradients_reach(const Net& net, const Tensor& loss) {

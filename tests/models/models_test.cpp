@@ -8,16 +8,10 @@
 #include "tandem/models/vgg.h"
 #include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
+#include "tests/models/checks.h"
 
 namespace tandem::models {
 namespace {
-
-template <class Net>
-int64_t parameters_of(const Net& net) {
-  int64_t n = 0;
-  for (const Tensor& p : net->parameters()) n += p.numel();
-  return n;
-}
 
 // The counts that torchvision gives for its models.
 TEST(Models, HaveThePublishedNumbersOfParameters) {

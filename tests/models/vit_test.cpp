@@ -89,15 +89,10 @@ TEST(ViT, EqualsPlainProducts) {
 
 TEST(ViT, HasTorchvisionsNamesAndSizes) {
   const nn::init::SkipGuard skip;
-  const auto size = [](const ViT& net) {
-    int64_t n = 0;
-    for (const Tensor& p : net->parameters()) n += p.numel();
-    return n;
-  };
   const ViT net = vit_b_16();
-  EXPECT_EQ(size(net), 86'567'656);
-  EXPECT_EQ(size(vit_b_32()), 88'224'232);
-  EXPECT_EQ(size(vit_l_16()), 304'326'632);
+  EXPECT_EQ(parameters_of(net), 86'567'656);
+  EXPECT_EQ(parameters_of(vit_b_32()), 88'224'232);
+  EXPECT_EQ(parameters_of(vit_l_16()), 304'326'632);
   const auto names = net->named_parameters();
   EXPECT_EQ(names.size(), 152u);
   EXPECT_EQ(names["encoder.pos_embedding"].sizes(), (IntArrayRef{1, 197, 768}));
