@@ -12,7 +12,9 @@
 #include <random>
 #include <thread>
 
+#include "tandem/data/data.h"
 #include "tandem/io/npy.h"
+#include "tandem/models/registry.h"
 #include "tandem/nn/nn.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/optim.h"
@@ -65,6 +67,24 @@ TEST(Model, LayersThatFindTheirSize) {
   EXPECT_LT(h["loss"].back(), 0.05 * h["loss"].front());
   EXPECT_EQ(model.module().parameters().size(), 4u);
   EXPECT_THROW(model.predict(randn({2, 4})), Error);
+}
+
+TEST(Model, TrainsANetworkByName) {
+  manual_seed(4);
+  const data::datasets::DrawnDigits digits(256);
+  const Tensor x = digits.images(), y = digits.targets();
+  models::Network net = models::create("lenet");
+  Model model(net);
+  ModelOptions options = classifier();
+  options.optimizer = optim::AdamOptions(2e-3);
+  model.compile(options);
+  const History h = model.fit(x, y, {.epochs = 6, .batch_size = 32, .verbose = 0});
+  EXPECT_LT(h["loss"].back(), 0.5 * h["loss"].front());
+  // The network itself has learned; inference in between sees the weights as they are.
+  net->eval();
+  const NoGradGuard no_grad;
+  EXPECT_LT((model.predict(x.narrow(0, 0, 8)) - net(x.narrow(0, 0, 8))).abs().max().item<float>(),
+            1e-4);
 }
 
 TEST(Model, TakesDataSets) {
