@@ -310,12 +310,13 @@ const std::vector<uint32_t>& Planner::inputs_in(const Node& n, uint32_t buffer) 
       if (buffer_of(value(n.inputs()[i])) == buffer) found_.push_back(i);
     return found_;
   }
-  auto [at, fresh] = inputs_in_.try_emplace(&n);
+  const bool fresh = !inputs_in_.contains(&n);
+  auto& by_buffer = inputs_in_[&n];
   if (fresh)
     for (uint32_t i = 0; i < n.n_inputs; ++i)
-      at->second[buffer_of(value(n.inputs()[i]))].push_back(i);
+      by_buffer[buffer_of(value(n.inputs()[i]))].push_back(i);
   const auto add = [&](uint32_t b) {
-    if (const auto in = at->second.find(b); in != at->second.end())
+    if (const auto in = by_buffer.find(b); in != by_buffer.end())
       found_.insert(found_.end(), in->second.begin(), in->second.end());
   };
   add(buffer);
