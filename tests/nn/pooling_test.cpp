@@ -96,7 +96,8 @@ TEST(Pooling, UnpoolPutsBack) {
   const Tensor x = waves({2, 3, 6, 8});
   nn::MaxPool2d pool(2);
   nn::MaxUnpool2d unpool(2);
-  const auto [y, indices] = pool->forward_with_indices(x);
+  const auto pooled = pool->forward_with_indices(x);
+  const Tensor &y = std::get<0>(pooled), &indices = std::get<1>(pooled);
   const Tensor back = unpool(y, indices);
   EXPECT_EQ(back.sizes(), x.sizes());
   EXPECT_TRUE(back.eq(x).logical_or(back.eq(0)).all().item<bool>());
