@@ -12,7 +12,7 @@ using models::Tree;
 namespace {
 
 constexpr int64_t kModulus = 5, kPlus = kModulus, kMinus = kPlus + 1, kTimes = kPlus + 2,
-                  kLabels = kPlus + 3;
+                  kLabels = kTimes + 1;
 
 struct Expression {
   Tree tree;

@@ -457,6 +457,7 @@ std::set<std::string> reached(const Row& row, std::set<std::string>& differentia
 }
 
 TEST_P(OpTable, ReachesItsOps) {
+  if (row().samples.empty()) GTEST_SKIP() << "this machine has no kernels for it";
   std::set<std::string> differentiated;
   const std::set<std::string> seen = reached(row(), differentiated);
   for (const std::string& op : row().ops) {

@@ -190,8 +190,8 @@ void add_sums(std::vector<Row>& rows) {
        .dtypes = kFloats,
        .tolerance16 = 1e-2});
   rows.push_back(reduction("count_nonzero", {"count_nonzero"}, nonzero_of, FN(count_nonzero(a[0])),
-                           FN(count_nonzero(a[0], {0})), FN(count_nonzero(a[0], {-1})), nullptr,
-                           mostly_one, true));
+                           FN(count_nonzero(a[0], 0)), FN(count_nonzero(a[0], IntArrayRef(-1))),
+                           nullptr, mostly_one, true));
   rows.back().grad = Grad::kNo;
   rows.back().out = Out::kLong;
   rows.push_back(reduction("nansum", {"nansum"}, sum_of, FN(nansum(a[0])), FN(nansum(a[0], {0})),
