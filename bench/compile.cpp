@@ -3,6 +3,7 @@
 // a 1024^3 product for what is made of products, that of a copy for chains.
 //
 //   compile                 the table, with one thread and with all
+//   compile --only W1       of the table only the rows of that workload
 //   compile --first-calls   W2: the first calls in processes of their own, without and with kernels
 //   on disk
 #include <sys/wait.h>
@@ -31,11 +32,14 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Floating-point operations a second of a large product.
-double product_speed() {
-  const torch::Tensor a = torch::randn({1024, 1024}), b = torch::randn({1024, 1024});
-  return 2.0 * 1024 * 1024 * 1024 / fastest([&] { torch::Tensor c = a.mm(b); });
-}
+// The limit of what is made of products, measured in the same rounds.
+struct LargeProduct {
+  torch::Tensor a = torch::randn({1024, 1024}), b = torch::randn({1024, 1024});
+  static constexpr double flops = 2.0 * 1024 * 1024 * 1024;
+  double seconds() const {
+    return ::seconds([&] { torch::Tensor c = a.mm(b); }, 1);
+  }
+};
 
 // Bytes a second of a copy of that many.
 double copy_speed(double bytes) {
@@ -63,7 +67,7 @@ std::vector<CompileWorkload> tandem_workloads() {
   return all;
 }
 
-void table(int threads) {
+void table(int threads, const std::string& only) {
   tandem::set_num_threads(threads);
   const auto ours = tandem_workloads();
   std::vector<CompileWorkload> theirs;
@@ -74,16 +78,18 @@ void table(int threads) {
       "\n%d thread%s: us, medians of 11 interleaved rounds\n%-4s %-46s %9s %9s %8s %9s %9s %8s\n",
       threads, threads > 1 ? "s" : "", "", "", "compiled", "eager", "ratio", "LibTorch", "ratio",
       "of limit");
-  const double products = product_speed();
+  const LargeProduct product;
   for (size_t i = 0; i < ours.size(); ++i) {
     const CompileWorkload& w = ours[i];
+    if (!only.empty() && w.id != only) continue;
     for (int k = 0; k < 3; ++k) w.compiled();
     tandem::jit::wait_idle();
-    std::vector<double> a, b, c;
+    std::vector<double> a, b, c, limit;
     for (int r = 0; r < 11; ++r) {
       a.push_back(seconds(w.compiled, w.calls));
       b.push_back(seconds(w.call, w.calls));
       if (!theirs.empty()) c.push_back(seconds(theirs[i].call, w.calls));
+      if (w.flops > 0) limit.push_back(product.seconds());
     }
     const double x = median(a), y = median(b);
     std::printf("%-4s %-46s %9.2f %9.2f %7.2fx", w.id.c_str(), w.name.c_str(), x * 1e6, y * 1e6,
@@ -93,11 +99,12 @@ void table(int threads) {
     else
       std::printf(" %9.2f %8.2fx", median(c) * 1e6, median(c) / x);
     if (w.flops > 0)
-      std::printf(" %7.0f%%\n", 100 * w.flops / products / x);
+      std::printf(" %7.0f%%\n", 100 * w.flops / product.flops * median(limit) / x);
     else if (w.bytes > 0)
       std::printf(" %7.0f%%\n", 100 * w.bytes / copy_speed(w.bytes) / x);
     else
       std::printf(" %8s\n", "-");
+    std::fflush(stdout);
   }
 }
 
@@ -149,17 +156,21 @@ int main(int argc, char** argv) {
     first_calls(argv[2]);
     return 0;
   }
+  const std::string only = argc == 3 && std::strcmp(argv[1], "--only") == 0 ? argv[2] : "";
   // W2, with a folder for kernels that is empty at first.
   const auto folder =
       std::filesystem::temp_directory_path() / ("tandem-bench-" + std::to_string(getpid()));
   setenv("TANDEM_CACHE", folder.c_str(), 1);
-  std::printf("W2: the first calls of the step of the MLP 784-512-10\n");
-  int status = in_new_process("/proc/self/exe", "cold");
-  status |= in_new_process("/proc/self/exe", "warm");
+  int status = 0;
+  if (only.empty() || only == "W2") {
+    std::printf("W2: the first calls of the step of the MLP 784-512-10\n");
+    status |= in_new_process("/proc/self/exe", "cold");
+    status |= in_new_process("/proc/self/exe", "warm");
+  }
   std::filesystem::remove_all(folder);
   if (status != 0 || (argc == 2 && std::strcmp(argv[1], "--first-calls") == 0)) return status;
   unsetenv("TANDEM_CACHE");
-  table(1);
+  table(1, only);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (cores > 1) table(cores);
+  if (cores > 1) table(cores, only);
 }

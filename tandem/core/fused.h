@@ -20,9 +20,10 @@ struct FusedGroup {
     int64_t dim;     // for the message
     const char* op;  // for the message
   };
-  /// A matrix product that the kernel carries on from: it is written to the memory of one of the
-  /// results, and the kernel reads it there and overwrites it, while it is in the cache. Where that
-  /// result lies in the memory of an input the product needs memory of its own.
+  /// A matrix product that the kernel carries on from while it is in the cache. Where others need
+  /// it as well it is the last of the node's results, which the nest does not store. Else it is
+  /// written to the memory of one of the results, which overwrites it; where that result lies in
+  /// the memory of an input the product needs memory of its own.
   struct Product {
     struct Factor {  // where an input of the product lies
       int input;     // of the fused node
@@ -32,8 +33,9 @@ struct FusedGroup {
     const OpDef* op = nullptr;  // null: there is none
     AttrBox attrs;
     std::vector<Factor> factors;
-    Dims sizes;       // of the product
-    int output = -1;  // the result that has the product's dtype and as many elements
+    Dims sizes;         // of the product
+    int output = -1;    // the result that has the product's dtype and as many elements
+    bool kept = false;  // that result is the product itself
     /// The dimension of the first factor that is the product's first; -1: it has no parts.
     int row_dim = -1;
   };
@@ -41,9 +43,9 @@ struct FusedGroup {
   Graph body;  // the nodes it stands for, views included; runs without the jit
   LoopNest nest;
   std::vector<int> source;       // by operand that is read: the node's input; -1: the product
-  std::vector<int64_t> offsets;  // by operand: its first element, counted from the value's start
+  std::vector<int64_t> offsets;  // the same: its first element, counted from the value's start
   Dims extents;                  // as LoopCall::extents
-  std::vector<Dims> strides;     // by operand, as LoopCall::strides
+  std::vector<Dims> strides;     // by operand, as LoopCall::strides; then of a product that is kept
   std::vector<IndexCheck> checks;
   Product product;
 

@@ -47,7 +47,7 @@ class Rebuild {
       const Info& info = analysis_.infos[i];
       if (info.kind == Kind::view || info.kind == Kind::fill) continue;
       const Node& n = *g_.nodes[i];
-      if (group_of(i) < 0) {
+      if (group_of(i) < 0 || !info.fusable()) {
         for (uint32_t k = 0; k < n.n_inputs; ++k)
           read[base_of(n.inputs()[k]).node->walk_slot] = true;
         continue;
@@ -61,7 +61,7 @@ class Rebuild {
     }
     needed_.resize(grouping_.groups.size());
     for (size_t i = 0; i < g_.nodes.size(); ++i)
-      if (group_of(i) >= 0 && read[i])
+      if (group_of(i) >= 0 && read[i] && analysis_.infos[i].fusable())
         needed_[static_cast<size_t>(group_of(i))].push_back(static_cast<int>(i));
   }
 

@@ -40,7 +40,8 @@ class Grouper {
         group_of_(n_),
         levels_(n_, Level::element),
         readers_(n_),
-        leaves_(n_, false) {
+        leaves_(n_, false),
+        taken_(n_, false) {
     for (size_t i = 0; i < n_; ++i) group_of_[i] = i;
   }
 
@@ -296,27 +297,36 @@ class Grouper {
   }
 
   // The last product that the group may take up where it ends.
-  void find_product(Candidate& c) {
+  void find_product(size_t group) {
+    Candidate& c = groups_[group];
     for (int m : c.members)
       for (const Use& u : analysis_.infos[static_cast<size_t>(m)].uses) {
         const Node& p = *u.base.node;
-        if (static_cast<int>(p.walk_slot) <= c.product || !is_product(p) || leaves_[p.walk_slot])
-          continue;
-        const auto& readers = readers_[p.walk_slot];
-        const size_t group = group_of_[static_cast<size_t>(m)];
+        const size_t number = p.walk_slot;
+        if (static_cast<int>(number) <= c.product || !is_product(p) || taken_[number]) continue;
+        const auto& readers = readers_[number];
+        const auto outside = [&](int r) { return group_of_[static_cast<size_t>(r)] != group; };
         if (!std::all_of(readers.begin(), readers.end(),
-                         [&](int r) { return reads_own(group, r, p); }))
+                         [&](int r) { return outside(r) || reads_own(r, p); }))
           continue;
-        const int into = result_like(c, p.outputs()[0].dtype);
-        if (into < 0 || !factors_are_known(p)) continue;
-        c.product = static_cast<int>(p.walk_slot);
+        const bool kept = leaves_[number] || std::any_of(readers.begin(), readers.end(), outside);
+        const int into = kept ? -1 : result_like(c, p.outputs()[0].dtype);
+        if ((!kept && into < 0) || !factors_are_known(p)) continue;
+        if (kept && path_between(number, group)) continue;
+        c.product = static_cast<int>(number);
         c.product_into = into;
       }
+    if (c.product < 0) return;
+    const size_t number = static_cast<size_t>(c.product);
+    taken_[number] = true;
+    // What reads a product that is a result of the group has to wait for the group.
+    if (c.product_into >= 0) return;
+    for (size_t g = 0; g < n_; ++g)
+      if (g != group && groups_[g].alive && has(before(g), number)) add_before(g, group);
   }
-  // True iff node r is in the group and reads of value p the elements that it walks itself.
-  bool reads_own(size_t group, int r, const Node& p) const {
+  // True iff node r reads of value p the elements that it walks itself.
+  bool reads_own(int r, const Node& p) const {
     const size_t i = static_cast<size_t>(r);
-    if (group_of_[i] != group) return false;
     const Info& info = analysis_.infos[i];
     if (!info.by_row() && levels_[i] != Level::element) return false;
     return std::all_of(info.uses.begin(), info.uses.end(), [&](const Use& u) {
@@ -348,8 +358,10 @@ class Grouper {
       // A group is met at its last member, so that the order is that of the nodes.
       Candidate& c = groups_[group_of_[i]];
       if (c.members.back() != static_cast<int>(i) || !analysis_.infos[i].fusable()) continue;
-      find_product(c);
+      find_product(group_of_[i]);
       if (c.members.size() < 2 && c.product < 0) continue;
+      if (c.product >= 0 && c.product_into < 0)
+        out.group_of[static_cast<size_t>(c.product)] = static_cast<int>(out.groups.size());
       for (int m : c.members)
         out.group_of[static_cast<size_t>(m)] = static_cast<int>(out.groups.size());
       out.groups.push_back(c);
@@ -368,6 +380,7 @@ class Grouper {
   std::vector<Level> levels_;
   std::vector<std::vector<int>> readers_;  // by node: fusable ones
   std::vector<bool> leaves_;               // by node: others need the value too
+  std::vector<bool> taken_;                // by node: a product that a group has taken up
 };
 
 }  // namespace

@@ -12,15 +12,18 @@ struct Group {
   int64_t numel = 0;
   int64_t columns = 0;  // 0: there are no values by row
   Cuts cuts;
-  /// A matrix product that only members read, each at its own elements, and the member whose result
-  /// has its type and is needed outside; -1: none. The product is no member.
+  /// A matrix product that members read, each at its own elements; -1: none. The product is no
+  /// member.
   int product = -1;
+  /// Where only members read it, one whose result has its type and is needed outside; else -1: the
+  /// product is itself a result of the group.
   int product_into = -1;
 };
 
 struct Grouping {
   std::vector<Group> groups;  // of two members or more, or with a product; by last member
-  std::vector<int> group_of;  // by node: its group; -1 if it has none
+  /// By node: the group that it is a member of, or a product and a result; -1 if there is none.
+  std::vector<int> group_of;
   std::vector<Level> levels;  // by node: of its result in its group
 };
 

@@ -139,10 +139,17 @@ class Lowering {
       fused_->strides.push_back(strides);
       body.outputs.push_back({in_body_.at(&node(m)), 0});
     }
+    std::vector<int> outputs = needed;
+    if (fused_->product.kept) {
+      fused_->offsets.push_back(0);
+      fused_->strides.push_back(walk_.steps);
+      body.outputs.push_back({in_body_.at(&node(group_.product)), 0});
+      outputs.push_back(group_.product);
+    }
     body.n_results = body.outputs.size();
     collapse();
     classify_operands();
-    return {fused_, std::move(inputs_), std::move(numbers_), needed};
+    return {fused_, std::move(inputs_), std::move(numbers_), std::move(outputs)};
   }
 
  private:
@@ -150,7 +157,12 @@ class Lowering {
 
   const Node& node(int m) const { return *g_.nodes[static_cast<size_t>(m)]; }
   Level level(int m) const { return grouping_.levels[static_cast<size_t>(m)]; }
-  bool inside(const Node& n) const { return grouping_.group_of[n.walk_slot] == number_; }
+  bool is_own_product(const Node& n) const {
+    return static_cast<int>(n.walk_slot) == group_.product;
+  }
+  bool inside(const Node& n) const {
+    return grouping_.group_of[n.walk_slot] == number_ && !is_own_product(n);
+  }
 
   // -- the body --------------------------------------------------------------------------------
 
@@ -206,7 +218,7 @@ class Lowering {
     body.inputs.push_back(std::move(in));
   }
 
-  // The product's memory is that of a result; the body has the product as a node.
+  // The product's memory is that of a result, or it comes behind them; the body has it as a node.
   void take_product(const std::vector<int>& needed) {
     const size_t number = static_cast<size_t>(group_.product);
     const Node& n = *g_.nodes[number];
@@ -215,6 +227,7 @@ class Lowering {
     p.op = n.op;
     p.attrs = AttrBox(n.attrs());
     p.sizes = n.outputs()[0].sizes;
+    p.kept = group_.product_into < 0;
     const auto into = std::find(needed.begin(), needed.end(), group_.product_into);
     p.output = static_cast<int>(into - needed.begin());
     if (n.op == &kMm) p.row_dim = n.attrs().as<MatmulAttrs>().trans_a ? 1 : 0;
@@ -294,8 +307,7 @@ class Lowering {
   }
 
   int operand(const Use& u, const Dims& space, Level at) {
-    const bool product = static_cast<int>(u.base.node->walk_slot) == group_.product;
-    const int source = product ? -1 : input(u.base);
+    const int source = is_own_product(*u.base.node) ? -1 : input(u.base);
     Dims strides = over_walk(space, u.strides, at);
     for (size_t k = 0; k < fused_->strides.size(); ++k)
       if (fused_->source[k] == source && fused_->offsets[k] == u.offset &&

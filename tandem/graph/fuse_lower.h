@@ -11,7 +11,7 @@ struct Lowered {
   std::vector<Edge> inputs;  // values of the graph, in the order of the body's inputs
   std::vector<Tensor>
       numbers;               // the body's other inputs: single values that kernels are not made for
-  std::vector<int> outputs;  // members whose results are needed outside, in the order of the body's
+  std::vector<int> outputs;  // nodes whose results are needed outside, in the order of the body's
 };
 
 /// Turns a group into a loop nest and a body. `needed` are the members whose results leave it.

@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "tandem/kernels/gemm_small.cpp"
 #include "hwy/foreach_target.h"
 // Highway's order: foreach_target before the headers that it includes again.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 
 #include "tandem/base/parallel.h"
@@ -18,6 +20,13 @@ using detail::GemmArgs;
 template <int MR, int NV, bool kShift, class D, class T = hn::TFromD<D>>
 HWY_NOINLINE void rows_block(D d, const GemmArgs<T>& g, const T* a, const T* b, int64_t ldb,
                              int64_t shift, T* c) {
+  // Where a block ends up is fetched while it is worked out.
+  constexpr int64_t kLongSum = 64;
+  if (g.k >= kLongSum)
+    for (int i = 0; i < MR; ++i) {
+      hwy::Prefetch(c + i * g.ldc);
+      hwy::Prefetch(c + i * g.ldc + NV * static_cast<int64_t>(hn::MaxLanes(D())) - 1);
+    }
   block<MR, NV, kShift, false>(d, g.k, a, g.a_row, g.a_col, b, ldb, shift, c, g.ldc, g.alpha,
                                g.beta);
 }

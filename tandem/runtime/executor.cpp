@@ -458,19 +458,20 @@ void Executor::run_panels(const Call& call, LoopFunction function) {
   const Array &first = call.product->in(0), &whole = call.product->out();
   const int64_t rows = whole.sizes[0], row = whole.sizes[1];
   const auto size = static_cast<int64_t>(size_of(whole.dtype));
+  const bool kept = group.product.kept;
   const int64_t panel_bytes =
-      (planned.panel * row * size + kAlignment - 1) / kAlignment * kAlignment;
+      kept ? 0 : (planned.panel * row * size + kAlignment - 1) / kAlignment * kAlignment;
   const size_t scratch = loop.kernel->scratch_bytes(group.columns());
   const int64_t items = planned.count / rows;  // of the loop, for one row of the product
   parallel_for(0, (rows + planned.panel - 1) / planned.panel, 1, [&](int64_t begin, int64_t end) {
-    char* panel = static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes) + scratch));
+    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes) + scratch));
     SmallVector<Array, 3> factors(call.product->inputs,
                                   call.product->inputs + call.product->n_inputs);
     SmallVector<void*, 8> data(call.loop_call.data,
                                call.loop_call.data + group.nest.operands.size());
     LoopCall mine = call.loop_call;
     mine.data = data.data();
-    mine.scratch = panel + panel_bytes;
+    mine.scratch = own + panel_bytes;
     for (int64_t p = begin; p < end; ++p) {
       const int64_t from = p * planned.panel, to = std::min(rows, from + planned.panel);
       int64_t sizes[2] = {first.sizes[0], first.sizes[1]};
@@ -480,6 +481,7 @@ void Executor::run_panels(const Call& call, LoopFunction function) {
       factors[0].sizes = sizes;
       factors[0].numel = sizes[0] * sizes[1];
       factors[0].contiguous = is_contiguous({sizes, 2}, first.stride());
+      char* panel = kept ? whole.ptr<char>() + from * row * size : own;
       const int64_t part_sizes[2] = {to - from, row};
       const Array part{panel, part_sizes, whole.strides, (to - from) * row, 2, whole.dtype, true};
       call.product->op.kernel({call.product->op, factors.data(), call.product->n_inputs, &part, 1,

@@ -345,6 +345,9 @@ bool Planner::may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const {
 
 bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32_t k,
                                   uint32_t buffer) const {
+  // A product that is a result is made before anything else is read.
+  if (group.product.kept && static_cast<int>(k) == group.product.output)
+    return inputs_in(n, buffer).empty();
   const size_t out = static_cast<size_t>(group.nest.n_inputs) + k;
   for (uint32_t other = 0; other < n.n_outputs; ++other)
     if (other != k && buffer_of(values_[first_value_[n.walk_slot] + other]) == buffer) return false;
@@ -404,34 +407,43 @@ void Planner::place_write(uint32_t input) {
 /// threads that need them, or in the arena.
 void Planner::separate_product(int32_t step) {
   const FusedGroup* group = fused_group(*steps_[step]);
-  if (!group || !group->product.op || product_buffer_.contains(step)) return;
+  if (!group || !group->product.op || group->product.kept || product_buffer_.contains(step)) return;
   const DType dtype = steps_[step]->outputs()[group->product.output].dtype;
   Buffer buffer;
   buffer.bytes = numel_of(group->product.sizes) * static_cast<int64_t>(size_of(dtype));
   buffer.first = begins(step);
   buffer.last = ends(step);
-  if (panel_of(*group, dtype) > 0) buffer.bytes = 0;
   product_buffer_[step] = static_cast<uint32_t>(buffers_.size());
   buffers_.push_back(buffer);
 }
 
-/// How many rows of its product a group takes at a time; 0: all.
-int64_t Planner::panel_of(const FusedGroup& group, DType dtype) {
+/// How many rows of its product a fused step takes at a time; 0: all.
+int64_t Planner::panel_of(int32_t step) const {
   // A part should stay in the second cache, but it should also have so many rows that what a
   // product does to its second factor beforehand does not show.
   constexpr int64_t kPanelBytes = 256 << 10, kLargest = 1 << 20, kRows = 192;
-  const int64_t bytes = numel_of(group.product.sizes) * static_cast<int64_t>(size_of(dtype));
-  if (group.product.row_dim < 0 || bytes < 2 * kPanelBytes) return 0;
-  const int64_t rows = group.product.sizes[0];
+  const Node& n = *steps_[step];
+  const FusedGroup& group = *fused_group(n);
+  const FusedGroup::Product& product = group.product;
+  const auto size = static_cast<int64_t>(size_of(n.outputs()[product.output].dtype));
+  const int64_t bytes = numel_of(product.sizes) * size;
+  if (product.row_dim < 0 || bytes < 2 * kPanelBytes) return 0;
+  const int64_t rows = product.sizes[0];
   // The loop must walk the product's elements in their order, whole rows of it at a time.
-  const size_t out = static_cast<size_t>(group.nest.n_inputs + group.product.output);
+  const size_t out = static_cast<size_t>(group.nest.n_inputs + product.output);
   for (size_t operand = 0; operand < group.source.size(); ++operand)
     if (group.source[operand] < 0 &&
         (group.offsets[operand] != 0 || !(group.strides[operand] == group.strides[out])))
       return 0;
-  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(group.product.sizes))
+  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(product.sizes))
     return 0;
   if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return 0;
+  // What the loop overwrites must not be needed for the next part.
+  for (const auto& factor : product.factors)
+    for (uint32_t k = 0; k < n.n_outputs; ++k)
+      if (buffer_of(value(n.inputs()[factor.input])) ==
+          buffer_of(values_[first_value_[n.walk_slot] + k]))
+        return 0;
   const int64_t row = bytes / rows, wanted = std::max(kRows, kPanelBytes / row);
   if (rows < 2 * wanted || wanted * row > kLargest) return 0;
   const int64_t parts = rows / wanted / 2 * 2;  // an even number of about the same size

@@ -71,7 +71,10 @@ void Planner::place_arena() {
     if (const FusedGroup* group = fused_group(*n)) plan_.intermediate_bytes += bytes_within(*group);
   for (const Copy& c : before_)
     if (c.buffer >= 0) used[c.buffer] = true;
-  for (const auto& [step, buffer] : product_buffer_) used[buffer] = true;
+  for (const auto& [step, buffer] : product_buffer_) {
+    used[buffer] = true;
+    if (panel_of(step) > 0) buffers_[buffer].bytes = 0;
+  }
   for (uint32_t b = 0; b < buffers_.size(); ++b) {
     if (!used[b] || buffers_[b].kind != Place::Kind::arena) continue;
     which.push_back(b);
@@ -173,7 +176,9 @@ void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step
         loop.operands[operand].offset +=
             group.offsets[operand] * static_cast<int64_t>(size_of(product.type.dtype));
       }
-    loop.panel = panel_of(group, product.type.dtype);
+    loop.panel = panel_of(step);
+  } else if (p.kept) {
+    loop.panel = panel_of(step);
   }
   plan_.arrays.push_back(std::move(product));
 }

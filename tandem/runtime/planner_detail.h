@@ -86,7 +86,7 @@ class Planner {
   void place_write(uint32_t input);
   bool can_write_directly(const Value& v, uint32_t input) const;
   void separate_product(int32_t step);
-  static int64_t panel_of(const FusedGroup& group, DType dtype);
+  int64_t panel_of(int32_t step) const;
   bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
   void merge(uint32_t kept, uint32_t gone);
   const std::vector<uint32_t>& inputs_in(const Node& n, uint32_t buffer) const;

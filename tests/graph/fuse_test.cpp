@@ -277,15 +277,25 @@ TEST(Fuse, KernelsCarryOnFromProducts) {
   // Softmax of a product, and a loss: rows.
   EXPECT_EQ(steps(fused([](Tensor x, Tensor w) { return softmax_of(x.mm(w.t())); }, {x, w})).size(),
             1u);
-  // Needed elsewhere, or read elsewhere than where it is made: a step of its own.
-  EXPECT_EQ(steps(fused(
-                      [](Tensor x, Tensor w) {
-                        const Tensor p = x.mm(w.t());
-                        return std::vector<Tensor>{p, p.relu()};
-                      },
-                      {x, w}))
-                .size(),
-            2u);
+  // Needed elsewhere: a result of the group, which the nest does not store.
+  f = fused(
+      [](Tensor x, Tensor w) {
+        const Tensor p = x.mm(w.t());
+        return std::vector<Tensor>{p, p.relu()};
+      },
+      {x, w});
+  ASSERT_EQ(steps(f).size(), 1u);
+  EXPECT_TRUE(groups(f)[0]->product.kept);
+  EXPECT_EQ(groups(f)[0]->product.output, 1);
+  EXPECT_EQ(groups(f)[0]->nest.stores.size(), 1u);
+  // Read elsewhere than where it is made, or by what the kernel needs: a step of its own.
+  f = fused(
+      [](Tensor x, Tensor w) {
+        const Tensor p = x.mm(w.t());
+        return p * p.cumsum(0);
+      },
+      {x, w});
+  EXPECT_EQ(steps(f).size(), 3u);
   EXPECT_EQ(steps(fused([](Tensor x, Tensor w, Tensor y) { return x.mm(w.t()).t() * y; },
                         {x, w, randn({5, 9})}))
                 .size(),
