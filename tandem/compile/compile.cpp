@@ -309,6 +309,9 @@ Args run(const std::shared_ptr<const Variant>& v, const Args& args) {
   std::unique_ptr<CompiledBackward> custom;
   const bool differentiable = v->backward || r.by_hand;
   if (differentiable) custom = std::make_unique<CompiledBackward>(v, inputs);
+  // As in eager, gradients that the function throws away make room for new ones.
+  for (const auto& c : r.grads)
+    if (c.discards && grad_of(c, args)) set_grad(c, args, Tensor());
   std::vector<Tensor> all = v->program->run({inputs.data(), inputs.size()});
   leave_gradients(r, args, inputs, all);
   Args results;

@@ -53,7 +53,7 @@ class FunctionRecorder final : public Recorder {
  private:
   void capturing(Storage& s) override;
   void make_zero(GradSlot& slot);
-  void add_grad_input(const GradSlot& slot, int64_t argument);
+  bool add_grad_input(const GradSlot& slot, int64_t argument);
   Tensor stand_in(const Tensor& arg);
   void add_grad_changes(ArrayRef<Tensor> args);
   void add_writes(ArrayRef<Tensor> args);
@@ -142,15 +142,16 @@ void FunctionRecorder::capturing(Storage& s) {
     make_zero(grad_slot(*found->second));
 }
 
-// Calls find the gradient in the leaf, where it is all of what was captured.
-void FunctionRecorder::add_grad_input(const GradSlot& slot, int64_t argument) {
+// Calls find the gradient in the leaf, where it is all of what was captured. True iff it is read.
+bool FunctionRecorder::add_grad_input(const GradSlot& slot, int64_t argument) {
   const Tensor& grad = slot.overwritten.defined() ? slot.overwritten : slot.before;
-  if (!later_grads_ || !grad.defined()) return;
+  if (!later_grads_ || !grad.defined()) return false;
   const auto found = bindings_.find(grad.impl()->storage.get());
-  if (found == bindings_.end() || found->second.captured < 0) return;
+  if (found == bindings_.end() || found->second.captured < 0) return false;
   const auto captured = static_cast<size_t>(found->second.captured);
-  if (!captured_[captured].is_same(grad)) return;
+  if (!captured_[captured].is_same(grad)) return false;
   recording_.grad_inputs.push_back({captured, slot.leaf, argument, grad.impl()->type});
+  return true;
 }
 
 // A leaf's gradient goes where that of the argument would.
@@ -191,13 +192,14 @@ void FunctionRecorder::add_grad_changes(ArrayRef<Tensor> args) {
           ", which was itself computed from something that needs a gradient. Compute it inside the "
           "function, or pass its detach().");
     if (slot.seen) recording_.guards.push_back({slot.leaf, argument, slot.before.defined()});
-    add_grad_input(slot, argument);
+    const bool read = add_grad_input(slot, argument);
     const Tensor after = slot.leaf->need_extra().grads[0];
     // A gradient that was forgotten may be another one at another call.
     if (after.is_same(slot.before) && slot.seen) continue;
     if (after.defined() && after.is_same(slot.overwritten)) continue;
     // Gradients are kept without history, as backward leaves them.
-    recording_.grads.push_back({slot.leaf, argument, after.defined() ? add_result(after) : -1});
+    recording_.grads.push_back(
+        {slot.leaf, argument, after.defined() ? add_result(after) : -1, !read});
   }
 }
 

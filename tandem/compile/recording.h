@@ -24,6 +24,7 @@ struct Recording {
     NodePtr leaf;
     int64_t argument = -1;  // the leaf is that of an argument
     int64_t result = -1;    // which result of the graph it is; -1: the leaf has none any more
+    bool discards = false;  // True iff nothing depends on the one that it found.
   };
   std::vector<GradChange> grads;
 

@@ -198,7 +198,11 @@ Executor::Executor(Plan plan) : plan_(std::move(plan)), is_written_(plan_.inputs
     Loop& loop = loops_[s.loop];
     loop.planned = &plan_.loops[s.loop];
     loop.kernel = jit::request(loop.planned->group->nest);
-    loop.in_place = s.in_place;
+    if (!s.in_place) continue;
+    const PlannedArray* arrays = &plan_.arrays[s.first];
+    for (uint32_t k = 0; k < s.n_outputs; ++k)
+      for (uint32_t i = 0; i < s.n_inputs; ++i)
+        if (arrays[i].place == arrays[s.n_inputs + k].place) loop.over.push_back({k, i});
   }
 }
 
@@ -420,15 +424,30 @@ void Executor::commit(Instance& instance, ArrayRef<Tensor> arguments,
 /// The ops that a fused step stands for, one by one: what runs until its kernel is ready.
 void Executor::run_body(const Call& call) {
   Loop& loop = *call.loop;
+  const auto written = [&](uint32_t k) {
+    return std::any_of(loop.over.begin(), loop.over.end(),
+                       [&](const Graph::Write& w) { return w.output == k; });
+  };
   std::call_once(loop.body_made, [&] {
+    // To the body, results that lie over inputs are writes to them.
+    Graph body = loop.planned->group->body;
+    std::vector<Edge> outputs;
+    for (uint32_t k = 0; k < body.outputs.size(); ++k)
+      if (!written(k)) outputs.push_back(body.outputs[k]);
+    body.n_results = outputs.size();
+    for (const Graph::Write& w : loop.over) {
+      body.writes.push_back({static_cast<uint32_t>(outputs.size()), w.input});
+      outputs.push_back(body.outputs[w.output]);
+    }
+    body.outputs = std::move(outputs);
     PlanOptions options;
     options.dense_results = true;
-    options.results_last = loop.in_place;
-    loop.body = std::make_unique<Executor>(make_plan(loop.planned->group->body, options));
+    loop.body = std::make_unique<Executor>(make_plan(body, options));
   });
   SmallVector<void*, 8> inputs, outputs;
   for (int i = 0; i < call.args.n_inputs; ++i) inputs.push_back(call.args.in(i).data);
-  for (int k = 0; k < call.args.n_outputs; ++k) outputs.push_back(call.args.out(k).data);
+  for (uint32_t k = 0; k < static_cast<uint32_t>(call.args.n_outputs); ++k)
+    if (!written(k)) outputs.push_back(call.args.out(static_cast<int>(k)).data);
   loop.body->run(inputs.data(), outputs.data());
 }
 

@@ -50,7 +50,7 @@ class Executor {
   struct Loop {
     const PlannedLoop* planned = nullptr;
     std::shared_ptr<jit::Kernel> kernel;
-    bool in_place = false;
+    std::vector<Graph::Write> over;  // which results lie over which inputs
     std::once_flag body_made;
     std::unique_ptr<Executor> body;
   };

@@ -261,8 +261,7 @@ void Planner::place_result(size_t k) {
   r.whole = v.root == which;
   // What two results share was made one by the optimiser, not by the user: each gets its own.
   bool copied = !results_.insert(which).second;
-  if (options_.dense_results)
-    copied |= options_.results_last || !r.whole || memory.kind != Place::Kind::arena;
+  if (options_.dense_results) copied |= !r.whole || memory.kind != Place::Kind::arena;
   if (memory.kind == Place::Kind::constant ||
       (memory.kind == Place::Kind::input && written_by_[memory.index] >= 0))
     copied = true;

@@ -14,6 +14,8 @@ struct Place {
   enum class Kind : uint8_t { arena, input, result, constant } kind = Kind::arena;
   uint32_t index = 0;  // which input, result memory or constant
   int64_t offset = 0;
+
+  bool operator==(const Place&) const = default;
 };
 
 /// A value, or a view of one, as a kernel sees it. Views need no step: they are other strides.
@@ -78,8 +80,6 @@ struct PlanOptions {
   /// Every result is a block of its own in row-major order, in memory that the caller has: what the
   /// bodies of fused groups need.
   bool dense_results = false;
-  /// Results are written after everything has been read, so that they may lie over the inputs.
-  bool results_last = false;
   /// What depends on captured tensors alone (weights in another order, norms folded into them) is
   /// kept in the arena from call to call and made again when one of them has changed.
   bool keep_prepared = false;

@@ -160,6 +160,62 @@ TEST(TrainingMemory, ThePlannedArenaIsAtMostHalfOfTheIntermediates) {
   EXPECT_LT(plan.steps.size(), unfused.steps.size());
 }
 
+// Gradients that a step throws away are gone before it makes new ones, as in eager.
+TEST(TrainingMemory, OldGradientsMakeRoomForNewOnes) {
+  Tensor w = randn({512, 1024}).requires_grad_();
+  const Tensor x = randn({8, 512});
+  const auto step = compile([&](Tensor x) {
+    w.mutable_grad().reset();
+    const Tensor loss = x.mm(w).pow(2).sum();
+    loss.backward();
+    return loss.detach();
+  });
+  for (int i = 0; i < 3; ++i) step(x);
+  jit::wait_idle();
+  step(x);
+  const int64_t before = memory::stats().current;
+  memory::reset_peak();
+  for (int i = 0; i < 3; ++i) step(x);
+  EXPECT_LT(memory::stats().peak - before, static_cast<int64_t>(w.nbytes()) / 2);
+  EXPECT_EQ(memory::stats().current, before);
+
+  // One that is added to is neither lost nor made twice.
+  const auto add = compile([&](Tensor x) {
+    const Tensor loss = x.mm(w).pow(2).sum();
+    loss.backward();
+    return loss.detach();
+  });
+  const Tensor once = w.grad().clone();
+  add(x);
+  EXPECT_TRUE(allclose(w.grad(), once * 2));
+}
+
+// What a step throws away before it fails is gone, compiled as eager; what it adds to is not.
+TEST(TrainingMemory, GradientsAfterAFailure) {
+  for (const bool compiled : {false, true}) {
+    Tensor table = randn({5, 3}).requires_grad_();
+    bool reset = false;
+    const auto body = [&](Tensor at) {
+      if (reset) table.mutable_grad().reset();
+      const Tensor loss = table.index_select(0, at).pow(2).sum();
+      loss.backward();
+      return loss.detach();
+    };
+    for (const bool discards : {false, true}) {
+      reset = discards;
+      const auto step = compile(body);
+      const auto call = [&](const Tensor& at) { return compiled ? step(at) : body(at); };
+      for (int i = 0; i < 3; ++i) call(tensor({0, 4}));
+      const Tensor before = table.grad().clone();
+      EXPECT_THROW(call(tensor({0, 5})), IndexError) << compiled << discards;
+      EXPECT_EQ(table.grad().defined(), !discards) << compiled << discards;
+      EXPECT_TRUE(discards || table.grad().equal(before)) << compiled;
+      call(tensor({1, 2}));
+      EXPECT_TRUE(table.grad().defined()) << compiled << discards;
+    }
+  }
+}
+
 TEST(TrainingMemory, ALongRunEndsWithTheMemoryItBeganWith) {
   Training t(Method::kMomentum);
   const auto step = compile([&](const Tensor& x, const Tensor& y) { return t.step(x, y); });
