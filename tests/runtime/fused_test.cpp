@@ -274,6 +274,65 @@ TEST(Fused, RandomProgramsInPlace) {
   }
 }
 
+// Products large enough to be taken in parts, in every role: read by what they update, results,
+// carried on once or twice.
+TEST(Fused, RandomProgramsWithLargeProducts) {
+  std::mt19937 random(4);
+  size_t in_parts = 0, kept = 0;
+  for (int round = 0; round < 8 && !::testing::Test::HasFailure(); ++round) {
+    const unsigned seed = random();
+    const Tensor a = randn({400, 400}), b = randn({400, 400}), c = randn({400});
+    const Graph g = trace(
+        [seed](Tensor a, Tensor b, Tensor c) {
+          std::mt19937 choose(seed);
+          std::vector<Tensor> values = {a, b, c.expand({400, 400}), a.t()}, results;
+          const auto pick = [&] { return values[choose() % values.size()]; };
+          const auto product = [&] { return pick().mm(pick()); };
+          for (int i = 0; i < 8; ++i) {
+            switch (choose() % 8) {
+              case 0:
+                values.push_back((product() * 0.05 + c).tanh());
+                break;
+              case 1:
+                a.sub_(product(), 1e-3);
+                break;
+              case 2:
+                b.sub_(pick().t().mm(b), 1e-3);
+                break;
+              case 3:
+                results.push_back(product());
+                a.sub_(results.back(), 1e-3);
+                break;
+              case 4:
+                values.push_back((product() * pick()).sin());
+                break;
+              case 5:
+                results.push_back(product());
+                values.push_back(results.back().tanh() - pick() * results.back().cos());
+                break;
+              case 6:
+                values.push_back((pick() - pick().amax(1, true)).tanh());
+                break;
+              case 7:
+                b.mul_(0.9).add_(a.t().mm(a), 1e-3);
+                break;
+            }
+          }
+          results.push_back(values.back() + pick() * 0.25);
+          return results;
+        },
+        {a, b, c});
+    const Plan plan = make_plan(optimise(g));
+    for (const PlannedLoop& l : plan.loops) {
+      in_parts += l.panel > 0;
+      kept += l.group->product.kept;
+    }
+    expect_same(g, {a, b, c}, 2e-3);
+  }
+  EXPECT_GT(in_parts, 5u);
+  EXPECT_GT(kept, 5u);
+}
+
 TEST(Fused, ExplainSaysWhatWasFusedAndHowLongItTook) {
   const Tensor x = randn({30, 20}), w = randn({20, 20});
   const Graph g =
