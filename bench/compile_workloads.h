@@ -40,6 +40,8 @@ struct PerceptronStep {
 struct ForwardPass {
   torch::Tensor x = torch::randn({64, 1000}), w1 = torch::randn({1000, 100}),
                 w2 = torch::randn({100, 1000});
+  // Whoever has the pointer may write: x counts as another one in every call.
+  float* data = x.data_ptr<float>();
   torch::Tensor operator()() {
     torch::NoGradGuard no_grad;
     return x.mm(w1).clamp_min(0).mm(w2);

@@ -200,9 +200,12 @@ Executor::Executor(Plan plan) : plan_(std::move(plan)), is_written_(plan_.inputs
     loop.kernel = jit::request(loop.planned->group->nest);
     if (!s.in_place) continue;
     const PlannedArray* arrays = &plan_.arrays[s.first];
-    for (uint32_t k = 0; k < s.n_outputs; ++k)
+    for (uint32_t k = 0; k < s.n_outputs; ++k) {
+      const PlannedArray& out = arrays[s.n_inputs + k];
       for (uint32_t i = 0; i < s.n_inputs; ++i)
-        if (arrays[i].place == arrays[s.n_inputs + k].place) loop.over.push_back({k, i});
+        if (arrays[i].place == out.place && arrays[i].numel == out.numel && out.numel > 0)
+          loop.over.push_back({k, i});
+    }
   }
 }
 
