@@ -458,7 +458,9 @@ std::set<std::string> reached(const Row& row, std::set<std::string>& differentia
 }
 
 TEST_P(OpTable, ReachesItsOps) {
-  if (row().samples.empty()) GTEST_SKIP() << "this machine has no kernels for it";
+  // Rows without samples are those of blocked convolutions, where there are none; any other fails.
+  if (row().samples.empty() && !test::convolutions_are_blocked())
+    GTEST_SKIP() << "nothing is blocked on this machine, or in this build";
   std::set<std::string> differentiated;
   const std::set<std::string> seen = reached(row(), differentiated);
   for (const std::string& op : row().ops) {
