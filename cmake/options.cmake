@@ -22,9 +22,17 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# Not with sanitizers and not with clang: there every file is seen to include what it needs.
+set(precompile OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TANDEM_SANITIZE)
+  set(precompile ON)
+endif()
+option(TANDEM_PRECOMPILE "Parse the headers that most files begin with only once" ${precompile})
+
 find_program(TANDEM_CCACHE ccache)
 if(TANDEM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TANDEM_CCACHE})
+  # ccache asks to be told that a precompiled header stands for its macros.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TANDEM_CCACHE})
 endif()
 
 # -ffp-contract=off: an fma appears only where a formula says so, hence eager and compiled agree.

@@ -1,5 +1,35 @@
 include(GNUInstallDirs)
 
+# tandem_precompiled(NAME [EXECUTABLES] LIBRARIES ... OPTIONS ... HEADERS ...): headers that are parsed once for
+# all targets that ask for them by tandem_use_precompiled(TARGET NAME). Those targets need the same flags.
+function(tandem_precompiled name)
+  cmake_parse_arguments(ARG "EXECUTABLES" "" "LIBRARIES;OPTIONS;HEADERS" ${ARGN})
+  if(NOT TANDEM_PRECOMPILE)
+    return()
+  endif()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  if(NOT EXISTS ${source})
+    file(WRITE ${source} "")
+  endif()
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE tandem_flags ${ARG_LIBRARIES})
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
+  if(ARG_EXECUTABLES)
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIE)
+  endif()
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+function(tandem_use_precompiled target name)
+  if(TARGET ${name})
+    target_precompile_headers(${target} REUSE_FROM ${name})
+    # GCC forgets the pragmas of a precompiled header, ArrayRef's among them, and which of its code is the
+    # system's: std::string's inlined copies then make it warn (GCC bug 105651). Clang sees all the rest.
+    target_compile_options(${target} PRIVATE -Wno-init-list-lifetime -Wno-array-bounds
+      -Wno-stringop-overflow -Wno-stringop-overread -fpch-preprocess)
+  endif()
+endfunction()
+
 # tandem_folder(NAME LIBRARIES ...): one object library for tandem/NAME.
 #
 # Which folder may include which is checked by scripts/check_includes. The targets do not depend on
@@ -15,6 +45,10 @@ function(tandem_folder name)
   endif()
   add_library(tandem_${name} OBJECT ${sources})
   target_link_libraries(tandem_${name} PUBLIC tandem_flags PRIVATE ${ARG_LIBRARIES} tandem_openmp)
+  # What is below core/ includes nothing of it.
+  if(NOT name MATCHES "^(base|kernels|jit)$")
+    tandem_use_precompiled(tandem_${name} tandem_core_headers)
+  endif()
   set_property(GLOBAL APPEND PROPERTY TANDEM_FOLDERS ${name})
   set_property(GLOBAL APPEND PROPERTY TANDEM_LIBRARIES ${ARG_LIBRARIES})
 endfunction()

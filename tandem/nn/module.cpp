@@ -123,6 +123,49 @@ std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
                   "> instead of tandem::nn::Module to inherit the ability to clone.");
 }
 
+void Module::forget_members() {
+  parameters_.clear();
+  buffers_.clear();
+  children_.clear();
+}
+
+namespace {
+
+void expect_as_many(bool same, const char* what, const char* how) {
+  TANDEM_CHECK(same, "The cloned module does not have the same number of ", what,
+               " as the original module after calling reset(). Are you sure you called ", how,
+               "() inside reset() and not the constructor?");
+}
+
+void copy_tensors(const OrderedDict<std::string, Tensor>& from,
+                  OrderedDict<std::string, Tensor>& to, const std::optional<Device>& device,
+                  const char* what, const char* how) {
+  expect_as_many(from.size() == to.size(), what, how);
+  for (const auto& item : from) {
+    const Tensor& source = item.value();
+    if (!source.defined()) continue;
+    const Tensor values = source.detach();
+    Tensor& copy = to[item.key()];
+    const Tensor data = device && source.device() != *device ? values.to(*device) : values.clone();
+    if (copy.defined()) {
+      copy.set_requires_grad(false);  // the values may be integers by now
+      copy.set_data(data);
+    } else {
+      copy = data;
+    }
+    copy.set_requires_grad(source.requires_grad());
+  }
+}
+
+}  // namespace
+
+void Module::copy_members(Module& copy, const std::optional<Device>& device) const {
+  copy_tensors(parameters_, copy.parameters_, device, "parameters", "register_parameter");
+  copy_tensors(buffers_, copy.buffers_, device, "buffers", "register_buffer");
+  expect_as_many(copy.children_.size() == children_.size(), "child modules", "register_module");
+  for (const auto& child : children_) copy.children_[child.key()]->clone_(*child.value(), device);
+}
+
 void Module::clone_(Module& other, const std::optional<Device>&) {
   TANDEM_CHECK_AS(NotImplementedError, false, "a module that contains a ", name(),
                   " cannot be cloned: clone() has not been implemented for ", other.name(),

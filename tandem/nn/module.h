@@ -176,6 +176,9 @@ class Module : public std::enable_shared_from_this<Module> {
 
   /// Becomes a copy of the other module, which must be of the same class.
   virtual void clone_(Module& other, const std::optional<Device>& device);
+  // The two halves of Cloneable's clone(): before and after the copy's reset().
+  void forget_members();
+  void copy_members(Module& copy, const std::optional<Device>& device) const;
   void expect_in(serialize::InputArchive& archive, const std::string& path) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void replace_child(const std::string& name, std::shared_ptr<Module> module);

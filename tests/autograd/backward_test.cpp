@@ -1,3 +1,4 @@
+#include "tandem/autograd/gradcheck.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem::autograd {

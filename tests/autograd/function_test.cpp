@@ -1,3 +1,7 @@
+#include "tandem/autograd/function.h"
+
+#include "tandem/autograd/gradcheck.h"
+#include "tandem/base/memory.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem::autograd {

@@ -1,3 +1,6 @@
+#include "tandem/autograd/gradcheck.h"
+
+#include "tandem/autograd/function.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

@@ -1,3 +1,5 @@
+#include "tandem/core/graph.h"
+
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

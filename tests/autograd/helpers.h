@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tandem/autograd/autograd.h"
 #include "tandem/base/warning.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 #include "tests/helpers.h"
 
 namespace tandem::test {

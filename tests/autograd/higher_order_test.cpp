@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tandem/autograd/gradcheck.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

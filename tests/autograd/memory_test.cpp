@@ -1,6 +1,10 @@
 // What the record holds, and for how long.
+#include "tandem/base/memory.h"
+
 #include <chrono>
 
+#include "tandem/autograd/checkpoint.h"
+#include "tandem/autograd/function.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

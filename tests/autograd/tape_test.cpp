@@ -1,3 +1,6 @@
+#include "tandem/autograd/tape.h"
+
+#include "tandem/base/memory.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

@@ -1,4 +1,5 @@
 // Writes through views, checked against finite differences.
+#include "tandem/autograd/gradcheck.h"
 #include "tests/autograd/helpers.h"
 
 namespace tandem {

@@ -3,6 +3,13 @@
 #include <sstream>
 #include <thread>
 
+#include "tandem/compile/compile.h"
+#include "tandem/compile/control_flow.h"
+#include "tandem/compile/lazy.h"
+#include "tandem/compile/session.h"
+#include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
+#include "tandem/optim/optim.h"
 #include "tests/errors/error_cases.h"
 
 namespace tandem::errors {

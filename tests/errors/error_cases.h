@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tandem/autograd/autograd.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 
 /// Users' mistakes, one case each: what is done, which kind of error it must raise and what the
 /// message must say. errors_test.cpp runs them and checks that nothing half done stays behind.

@@ -1,5 +1,7 @@
 // Networks whose layers do not fit together: the message names the layer with its path, and both
 // shapes.
+#include "tandem/compile/compile.h"
+#include "tandem/nn/nn.h"
 #include "tests/errors/error_cases.h"
 
 namespace tandem::errors {

@@ -1,4 +1,8 @@
 // Mistakes about choices and loops in graphs, about vmap and derivatives of functions.
+#include "tandem/compile/compile.h"
+#include "tandem/compile/control_flow.h"
+#include "tandem/compile/transforms.h"
+#include "tandem/compile/vmap.h"
 #include "tests/errors/error_cases.h"
 
 namespace tandem::errors {

@@ -6,11 +6,13 @@
 #include <functional>
 #include <vector>
 
+#include "tandem/autograd/autograd.h"
 #include "tandem/core/apply.h"
 #include "tandem/core/fused.h"
+#include "tandem/core/graph.h"
 #include "tandem/graph/fuse.h"
 #include "tandem/jit/kernel_cache.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 #include "tests/graph/nest_interpreter.h"
 
 namespace tandem::test {

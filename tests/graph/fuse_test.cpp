@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
 #include "tandem/graph/schedule.h"
 #include "tests/graph/fuse_helpers.h"

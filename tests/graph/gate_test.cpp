@@ -4,12 +4,15 @@
 
 #include <map>
 
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
 #include "tandem/graph/pipeline.h"
 #include "tandem/graph/verify.h"
 #include "tandem/ops/norm_op.h"
+#include "tandem/ops/ops.h"
 #include "tandem/runtime/executor.h"
-#include "tandem/tandem.h"
 
 namespace tandem {
 namespace {

@@ -2,7 +2,9 @@
 
 #include <random>
 
-#include "tandem/tandem.h"
+#include "tandem/autograd/autograd.h"
+#include "tandem/core/graph.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {

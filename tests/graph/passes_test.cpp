@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
 #include "tandem/graph/cse.h"
 #include "tandem/graph/dce.h"
 #include "tandem/graph/fold.h"
 #include "tandem/graph/pipeline.h"
 #include "tandem/graph/simplify.h"
 #include "tandem/graph/verify.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {

@@ -4,10 +4,13 @@
 #include <cstring>
 #include <random>
 
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
 #include "tandem/graph/pipeline.h"
 #include "tandem/graph/verify.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {

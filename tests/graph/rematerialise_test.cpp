@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/autograd/autograd.h"
+#include "tandem/core/graph.h"
 #include "tandem/graph/schedule.h"
 #include "tandem/graph/verify.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {

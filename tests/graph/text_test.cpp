@@ -4,10 +4,13 @@
 #include <limits>
 #include <set>
 
+#include "tandem/autograd/autograd.h"
+#include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
+#include "tandem/core/graph.h"
 #include "tandem/core/view_chain.h"
 #include "tandem/graph/verify.h"
-#include "tandem/tandem.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace {

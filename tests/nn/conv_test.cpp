@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "tandem/tandem.h"
+#include "tandem/nn/nn.h"
 #include "tests/helpers.h"
 
 namespace tandem::nn {

@@ -4,7 +4,10 @@
 #include <map>
 #include <sstream>
 
-#include "tandem/tandem.h"
+#include "tandem/autograd/autograd.h"
+#include "tandem/base/parallel.h"
+#include "tandem/compile/compile.h"
+#include "tandem/nn/nn.h"
 #include "tests/helpers.h"
 
 namespace torch = tandem;

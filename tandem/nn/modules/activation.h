@@ -15,7 +15,7 @@ class ELUImpl : public Cloneable<ELUImpl> {
 
   ELUOptions options;
 };
-TANDEM_MODULE(ELU);
+TANDEM_NN_MODULE(ELU);
 
 class SELUImpl : public Cloneable<SELUImpl> {
  public:
@@ -26,7 +26,7 @@ class SELUImpl : public Cloneable<SELUImpl> {
 
   SELUOptions options;
 };
-TANDEM_MODULE(SELU);
+TANDEM_NN_MODULE(SELU);
 
 class HardshrinkImpl : public Cloneable<HardshrinkImpl> {
  public:
@@ -37,7 +37,7 @@ class HardshrinkImpl : public Cloneable<HardshrinkImpl> {
 
   HardshrinkOptions options;
 };
-TANDEM_MODULE(Hardshrink);
+TANDEM_NN_MODULE(Hardshrink);
 
 class HardtanhImpl : public Cloneable<HardtanhImpl> {
  public:
@@ -48,7 +48,7 @@ class HardtanhImpl : public Cloneable<HardtanhImpl> {
 
   HardtanhOptions options;
 };
-TANDEM_MODULE(Hardtanh);
+TANDEM_NN_MODULE(Hardtanh);
 
 class HardsigmoidImpl : public Cloneable<HardsigmoidImpl> {
  public:
@@ -59,7 +59,7 @@ class HardsigmoidImpl : public Cloneable<HardsigmoidImpl> {
 
   HardsigmoidOptions options;
 };
-TANDEM_MODULE(Hardsigmoid);
+TANDEM_NN_MODULE(Hardsigmoid);
 
 class HardswishImpl : public Cloneable<HardswishImpl> {
  public:
@@ -70,7 +70,7 @@ class HardswishImpl : public Cloneable<HardswishImpl> {
 
   HardswishOptions options;
 };
-TANDEM_MODULE(Hardswish);
+TANDEM_NN_MODULE(Hardswish);
 
 class LeakyReLUImpl : public Cloneable<LeakyReLUImpl> {
  public:
@@ -81,7 +81,7 @@ class LeakyReLUImpl : public Cloneable<LeakyReLUImpl> {
 
   LeakyReLUOptions options;
 };
-TANDEM_MODULE(LeakyReLU);
+TANDEM_NN_MODULE(LeakyReLU);
 
 class LogSigmoidImpl : public Cloneable<LogSigmoidImpl> {
  public:
@@ -89,7 +89,7 @@ class LogSigmoidImpl : public Cloneable<LogSigmoidImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(LogSigmoid);
+TANDEM_NN_MODULE(LogSigmoid);
 
 class SoftmaxImpl : public Cloneable<SoftmaxImpl> {
  public:
@@ -101,7 +101,7 @@ class SoftmaxImpl : public Cloneable<SoftmaxImpl> {
 
   SoftmaxOptions options;
 };
-TANDEM_MODULE(Softmax);
+TANDEM_NN_MODULE(Softmax);
 
 class SoftminImpl : public Cloneable<SoftminImpl> {
  public:
@@ -113,7 +113,7 @@ class SoftminImpl : public Cloneable<SoftminImpl> {
 
   SoftminOptions options;
 };
-TANDEM_MODULE(Softmin);
+TANDEM_NN_MODULE(Softmin);
 
 class LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
  public:
@@ -125,7 +125,7 @@ class LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
 
   LogSoftmaxOptions options;
 };
-TANDEM_MODULE(LogSoftmax);
+TANDEM_NN_MODULE(LogSoftmax);
 
 /// Softmax over the channels of [N, C, H, W] or [C, H, W].
 class Softmax2dImpl : public Cloneable<Softmax2dImpl> {
@@ -134,7 +134,7 @@ class Softmax2dImpl : public Cloneable<Softmax2dImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Softmax2d);
+TANDEM_NN_MODULE(Softmax2d);
 
 /// A leaky ReLU whose slopes are learnt.
 class PReLUImpl : public Cloneable<PReLUImpl> {
@@ -147,7 +147,7 @@ class PReLUImpl : public Cloneable<PReLUImpl> {
   PReLUOptions options;
   Tensor weight;
 };
-TANDEM_MODULE(PReLU);
+TANDEM_NN_MODULE(PReLU);
 
 class ReLUImpl : public Cloneable<ReLUImpl> {
  public:
@@ -158,7 +158,7 @@ class ReLUImpl : public Cloneable<ReLUImpl> {
 
   ReLUOptions options;
 };
-TANDEM_MODULE(ReLU);
+TANDEM_NN_MODULE(ReLU);
 
 class ReLU6Impl : public Cloneable<ReLU6Impl> {
  public:
@@ -169,7 +169,7 @@ class ReLU6Impl : public Cloneable<ReLU6Impl> {
 
   ReLU6Options options;
 };
-TANDEM_MODULE(ReLU6);
+TANDEM_NN_MODULE(ReLU6);
 
 /// A leaky ReLU whose slopes are drawn at random in training.
 class RReLUImpl : public Cloneable<RReLUImpl> {
@@ -181,7 +181,7 @@ class RReLUImpl : public Cloneable<RReLUImpl> {
 
   RReLUOptions options;
 };
-TANDEM_MODULE(RReLU);
+TANDEM_NN_MODULE(RReLU);
 
 class CELUImpl : public Cloneable<CELUImpl> {
  public:
@@ -192,7 +192,7 @@ class CELUImpl : public Cloneable<CELUImpl> {
 
   CELUOptions options;
 };
-TANDEM_MODULE(CELU);
+TANDEM_NN_MODULE(CELU);
 
 class GLUImpl : public Cloneable<GLUImpl> {
  public:
@@ -203,7 +203,7 @@ class GLUImpl : public Cloneable<GLUImpl> {
 
   GLUOptions options;
 };
-TANDEM_MODULE(GLU);
+TANDEM_NN_MODULE(GLU);
 
 class GELUImpl : public Cloneable<GELUImpl> {
  public:
@@ -214,7 +214,7 @@ class GELUImpl : public Cloneable<GELUImpl> {
 
   GELUOptions options;
 };
-TANDEM_MODULE(GELU);
+TANDEM_NN_MODULE(GELU);
 
 class SiLUImpl : public Cloneable<SiLUImpl> {
  public:
@@ -222,7 +222,7 @@ class SiLUImpl : public Cloneable<SiLUImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(SiLU);
+TANDEM_NN_MODULE(SiLU);
 
 class MishImpl : public Cloneable<MishImpl> {
  public:
@@ -230,7 +230,7 @@ class MishImpl : public Cloneable<MishImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Mish);
+TANDEM_NN_MODULE(Mish);
 
 class SigmoidImpl : public Cloneable<SigmoidImpl> {
  public:
@@ -238,7 +238,7 @@ class SigmoidImpl : public Cloneable<SigmoidImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Sigmoid);
+TANDEM_NN_MODULE(Sigmoid);
 
 class SoftplusImpl : public Cloneable<SoftplusImpl> {
  public:
@@ -249,7 +249,7 @@ class SoftplusImpl : public Cloneable<SoftplusImpl> {
 
   SoftplusOptions options;
 };
-TANDEM_MODULE(Softplus);
+TANDEM_NN_MODULE(Softplus);
 
 class SoftshrinkImpl : public Cloneable<SoftshrinkImpl> {
  public:
@@ -260,7 +260,7 @@ class SoftshrinkImpl : public Cloneable<SoftshrinkImpl> {
 
   SoftshrinkOptions options;
 };
-TANDEM_MODULE(Softshrink);
+TANDEM_NN_MODULE(Softshrink);
 
 class SoftsignImpl : public Cloneable<SoftsignImpl> {
  public:
@@ -268,7 +268,7 @@ class SoftsignImpl : public Cloneable<SoftsignImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Softsign);
+TANDEM_NN_MODULE(Softsign);
 
 class TanhImpl : public Cloneable<TanhImpl> {
  public:
@@ -276,7 +276,7 @@ class TanhImpl : public Cloneable<TanhImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Tanh);
+TANDEM_NN_MODULE(Tanh);
 
 class TanhshrinkImpl : public Cloneable<TanhshrinkImpl> {
  public:
@@ -284,7 +284,7 @@ class TanhshrinkImpl : public Cloneable<TanhshrinkImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Tanhshrink);
+TANDEM_NN_MODULE(Tanhshrink);
 
 class ThresholdImpl : public Cloneable<ThresholdImpl> {
  public:
@@ -297,6 +297,6 @@ class ThresholdImpl : public Cloneable<ThresholdImpl> {
 
   ThresholdOptions options;
 };
-TANDEM_MODULE(Threshold);
+TANDEM_NN_MODULE(Threshold);
 
 }  // namespace tandem::nn

@@ -45,6 +45,6 @@ class AdaptiveLogSoftmaxWithLossImpl : public Cloneable<AdaptiveLogSoftmaxWithLo
   Linear head = nullptr;
   ModuleList tail;
 };
-TANDEM_MODULE(AdaptiveLogSoftmaxWithLoss);
+TANDEM_NN_MODULE(AdaptiveLogSoftmaxWithLoss);
 
 }  // namespace tandem::nn

@@ -48,6 +48,6 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   Tensor v_proj_weight;
   int64_t head_dim = 0;
 };
-TANDEM_MODULE(MultiheadAttention);
+TANDEM_NN_MODULE(MultiheadAttention);
 
 }  // namespace tandem::nn

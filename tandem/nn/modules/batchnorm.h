@@ -50,7 +50,7 @@ class BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(BatchNorm1d);
+TANDEM_NN_MODULE(BatchNorm1d);
 
 /// The same for [N, C, H, W].
 class BatchNorm2dImpl : public BatchNormImplBase<2, BatchNorm2dImpl> {
@@ -60,7 +60,7 @@ class BatchNorm2dImpl : public BatchNormImplBase<2, BatchNorm2dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(BatchNorm2d);
+TANDEM_NN_MODULE(BatchNorm2d);
 
 /// The same for [N, C, D, H, W].
 class BatchNorm3dImpl : public BatchNormImplBase<3, BatchNorm3dImpl> {
@@ -70,6 +70,6 @@ class BatchNorm3dImpl : public BatchNormImplBase<3, BatchNorm3dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(BatchNorm3d);
+TANDEM_NN_MODULE(BatchNorm3d);
 
 }  // namespace tandem::nn

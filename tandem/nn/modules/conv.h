@@ -43,7 +43,7 @@ class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
   explicit Conv1dImpl(Conv1dOptions options);
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Conv1d);
+TANDEM_NN_MODULE(Conv1d);
 
 /// Convolution over images: [batch, channels, height, width].
 class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
@@ -56,7 +56,7 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
  protected:
   Tensor _conv_forward(const Tensor& input, const Tensor& weight);
 };
-TANDEM_MODULE(Conv2d);
+TANDEM_NN_MODULE(Conv2d);
 
 /// Convolution over volumes: [batch, channels, depth, height, width].
 class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
@@ -66,7 +66,7 @@ class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
   explicit Conv3dImpl(Conv3dOptions options);
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Conv3d);
+TANDEM_NN_MODULE(Conv3d);
 
 /// What transposed convolutions share. `output_size` in forward() says which of the sizes that have
 /// the input's size as the size of their convolution the result has.
@@ -95,7 +95,7 @@ class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
 };
-TANDEM_MODULE(ConvTranspose1d);
+TANDEM_NN_MODULE(ConvTranspose1d);
 
 class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
  public:
@@ -107,7 +107,7 @@ class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
 };
-TANDEM_MODULE(ConvTranspose2d);
+TANDEM_NN_MODULE(ConvTranspose2d);
 
 class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
  public:
@@ -119,6 +119,6 @@ class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
 };
-TANDEM_MODULE(ConvTranspose3d);
+TANDEM_NN_MODULE(ConvTranspose3d);
 
 }  // namespace tandem::nn

@@ -17,7 +17,7 @@ class CosineSimilarityImpl : public Cloneable<CosineSimilarityImpl> {
 
   CosineSimilarityOptions options;
 };
-TANDEM_MODULE(CosineSimilarity);
+TANDEM_NN_MODULE(CosineSimilarity);
 
 /// The norm of the difference of two tensors over the last dimension.
 class PairwiseDistanceImpl : public Cloneable<PairwiseDistanceImpl> {
@@ -29,6 +29,6 @@ class PairwiseDistanceImpl : public Cloneable<PairwiseDistanceImpl> {
 
   PairwiseDistanceOptions options;
 };
-TANDEM_MODULE(PairwiseDistance);
+TANDEM_NN_MODULE(PairwiseDistance);
 
 }  // namespace tandem::nn

@@ -31,7 +31,7 @@ class DropoutImpl : public detail::_DropoutNd<DropoutImpl> {
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
-TANDEM_MODULE(Dropout);
+TANDEM_NN_MODULE(Dropout);
 
 /// The same with whole channels of [N, C, H, W].
 class Dropout2dImpl : public detail::_DropoutNd<Dropout2dImpl> {
@@ -40,7 +40,7 @@ class Dropout2dImpl : public detail::_DropoutNd<Dropout2dImpl> {
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
-TANDEM_MODULE(Dropout2d);
+TANDEM_NN_MODULE(Dropout2d);
 
 /// The same with whole channels of [N, C, D, H, W].
 class Dropout3dImpl : public detail::_DropoutNd<Dropout3dImpl> {
@@ -49,7 +49,7 @@ class Dropout3dImpl : public detail::_DropoutNd<Dropout3dImpl> {
   Tensor forward(Tensor input);
   void pretty_print(std::ostream& stream) const override;
 };
-TANDEM_MODULE(Dropout3d);
+TANDEM_NN_MODULE(Dropout3d);
 
 /// Keeps mean and standard deviation; goes with SELU.
 class AlphaDropoutImpl : public detail::_DropoutNd<AlphaDropoutImpl> {
@@ -58,7 +58,7 @@ class AlphaDropoutImpl : public detail::_DropoutNd<AlphaDropoutImpl> {
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
-TANDEM_MODULE(AlphaDropout);
+TANDEM_NN_MODULE(AlphaDropout);
 
 /// The same with whole channels.
 class FeatureAlphaDropoutImpl : public detail::_DropoutNd<FeatureAlphaDropoutImpl> {
@@ -67,6 +67,6 @@ class FeatureAlphaDropoutImpl : public detail::_DropoutNd<FeatureAlphaDropoutImp
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
-TANDEM_MODULE(FeatureAlphaDropout);
+TANDEM_NN_MODULE(FeatureAlphaDropout);
 
 }  // namespace tandem::nn

@@ -21,6 +21,7 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   Tensor weight;  // [num_embeddings, embedding_dim]
 };
 
+extern template class Cloneable<EmbeddingImpl>;
 class Embedding : public ModuleHolder<EmbeddingImpl> {
  public:
   using ModuleHolder<EmbeddingImpl>::ModuleHolder;
@@ -49,6 +50,7 @@ class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
   FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())}, {2, AnyValue(Tensor())})
 };
 
+extern template class Cloneable<EmbeddingBagImpl>;
 class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
  public:
   using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;

@@ -17,7 +17,7 @@ class FoldImpl : public Cloneable<FoldImpl> {
 
   FoldOptions options;
 };
-TANDEM_MODULE(Fold);
+TANDEM_NN_MODULE(Fold);
 
 /// The blocks of an image that a sliding kernel sees, one a column.
 class UnfoldImpl : public Cloneable<UnfoldImpl> {
@@ -30,6 +30,6 @@ class UnfoldImpl : public Cloneable<UnfoldImpl> {
 
   UnfoldOptions options;
 };
-TANDEM_MODULE(Unfold);
+TANDEM_NN_MODULE(Unfold);
 
 }  // namespace tandem::nn

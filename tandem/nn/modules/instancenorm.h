@@ -31,7 +31,7 @@ class InstanceNorm1dImpl : public InstanceNormImpl<1, InstanceNorm1dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(InstanceNorm1d);
+TANDEM_NN_MODULE(InstanceNorm1d);
 
 /// For [N, C, H, W] or [C, H, W].
 class InstanceNorm2dImpl : public InstanceNormImpl<2, InstanceNorm2dImpl> {
@@ -41,7 +41,7 @@ class InstanceNorm2dImpl : public InstanceNormImpl<2, InstanceNorm2dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(InstanceNorm2d);
+TANDEM_NN_MODULE(InstanceNorm2d);
 
 /// For [N, C, D, H, W] or [C, D, H, W].
 class InstanceNorm3dImpl : public InstanceNormImpl<3, InstanceNorm3dImpl> {
@@ -51,6 +51,6 @@ class InstanceNorm3dImpl : public InstanceNormImpl<3, InstanceNorm3dImpl> {
  protected:
   void _check_input_dim(const Tensor& input) override;
 };
-TANDEM_MODULE(InstanceNorm3d);
+TANDEM_NN_MODULE(InstanceNorm3d);
 
 }  // namespace tandem::nn

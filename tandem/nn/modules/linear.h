@@ -15,7 +15,7 @@ class IdentityImpl : public Cloneable<IdentityImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(Identity);
+TANDEM_NN_MODULE(Identity);
 
 /// y = x W^T + b over the last dimension of x.
 class LinearImpl : public Cloneable<LinearImpl> {
@@ -32,7 +32,7 @@ class LinearImpl : public Cloneable<LinearImpl> {
   Tensor weight;  // [out_features, in_features]
   Tensor bias;    // undefined without
 };
-TANDEM_MODULE(Linear);
+TANDEM_NN_MODULE(Linear);
 
 /// Makes one dimension of several.
 class FlattenImpl : public Cloneable<FlattenImpl> {
@@ -44,7 +44,7 @@ class FlattenImpl : public Cloneable<FlattenImpl> {
 
   FlattenOptions options;
 };
-TANDEM_MODULE(Flatten);
+TANDEM_NN_MODULE(Flatten);
 
 /// Makes several dimensions of one.
 class UnflattenImpl : public Cloneable<UnflattenImpl> {
@@ -60,7 +60,7 @@ class UnflattenImpl : public Cloneable<UnflattenImpl> {
 
   UnflattenOptions options;
 };
-TANDEM_MODULE(Unflatten);
+TANDEM_NN_MODULE(Unflatten);
 
 /// y = x1^T W x2 + b, with a matrix W for each output.
 class BilinearImpl : public Cloneable<BilinearImpl> {
@@ -77,6 +77,6 @@ class BilinearImpl : public Cloneable<BilinearImpl> {
   Tensor weight;  // [out_features, in1_features, in2_features]
   Tensor bias;    // undefined without
 };
-TANDEM_MODULE(Bilinear);
+TANDEM_NN_MODULE(Bilinear);
 
 }  // namespace tandem::nn

@@ -16,7 +16,7 @@ struct L1LossImpl : Cloneable<L1LossImpl> {
 
   L1LossOptions options;
 };
-TANDEM_MODULE(L1Loss);
+TANDEM_NN_MODULE(L1Loss);
 
 /// The Kullback-Leibler divergence; the input is a logarithm.
 struct KLDivLossImpl : Cloneable<KLDivLossImpl> {
@@ -27,7 +27,7 @@ struct KLDivLossImpl : Cloneable<KLDivLossImpl> {
 
   KLDivLossOptions options;
 };
-TANDEM_MODULE(KLDivLoss);
+TANDEM_NN_MODULE(KLDivLoss);
 
 /// The mean squared distance.
 struct MSELossImpl : Cloneable<MSELossImpl> {
@@ -38,7 +38,7 @@ struct MSELossImpl : Cloneable<MSELossImpl> {
 
   MSELossOptions options;
 };
-TANDEM_MODULE(MSELoss);
+TANDEM_NN_MODULE(MSELoss);
 
 /// Binary cross entropy of probabilities.
 struct BCELossImpl : Cloneable<BCELossImpl> {
@@ -51,7 +51,7 @@ struct BCELossImpl : Cloneable<BCELossImpl> {
   /// Buffers.
   Tensor weight;
 };
-TANDEM_MODULE(BCELoss);
+TANDEM_NN_MODULE(BCELoss);
 
 /// Binary cross entropy of sigmoid(input), without overflow.
 struct BCEWithLogitsLossImpl : Cloneable<BCEWithLogitsLossImpl> {
@@ -64,7 +64,7 @@ struct BCEWithLogitsLossImpl : Cloneable<BCEWithLogitsLossImpl> {
   /// Buffers.
   Tensor weight, pos_weight;
 };
-TANDEM_MODULE(BCEWithLogitsLoss);
+TANDEM_NN_MODULE(BCEWithLogitsLoss);
 
 /// The input where the target is 1, max(0, margin - input) where it is -1.
 struct HingeEmbeddingLossImpl : Cloneable<HingeEmbeddingLossImpl> {
@@ -75,7 +75,7 @@ struct HingeEmbeddingLossImpl : Cloneable<HingeEmbeddingLossImpl> {
 
   HingeEmbeddingLossOptions options;
 };
-TANDEM_MODULE(HingeEmbeddingLoss);
+TANDEM_NN_MODULE(HingeEmbeddingLoss);
 
 /// The loss of a support vector machine.
 struct MultiMarginLossImpl : Cloneable<MultiMarginLossImpl> {
@@ -86,7 +86,7 @@ struct MultiMarginLossImpl : Cloneable<MultiMarginLossImpl> {
 
   MultiMarginLossOptions options;
 };
-TANDEM_MODULE(MultiMarginLoss);
+TANDEM_NN_MODULE(MultiMarginLoss);
 
 /// How far the angle of two vectors is from what it should be.
 struct CosineEmbeddingLossImpl : Cloneable<CosineEmbeddingLossImpl> {
@@ -97,7 +97,7 @@ struct CosineEmbeddingLossImpl : Cloneable<CosineEmbeddingLossImpl> {
 
   CosineEmbeddingLossOptions options;
 };
-TANDEM_MODULE(CosineEmbeddingLoss);
+TANDEM_NN_MODULE(CosineEmbeddingLoss);
 
 /// Quadratic up to a distance of beta, and linear from there on.
 struct SmoothL1LossImpl : Cloneable<SmoothL1LossImpl> {
@@ -108,7 +108,7 @@ struct SmoothL1LossImpl : Cloneable<SmoothL1LossImpl> {
 
   SmoothL1LossOptions options;
 };
-TANDEM_MODULE(SmoothL1Loss);
+TANDEM_NN_MODULE(SmoothL1Loss);
 
 /// Quadratic up to a distance of delta, and linear from there on.
 struct HuberLossImpl : Cloneable<HuberLossImpl> {
@@ -119,7 +119,7 @@ struct HuberLossImpl : Cloneable<HuberLossImpl> {
 
   HuberLossOptions options;
 };
-TANDEM_MODULE(HuberLoss);
+TANDEM_NN_MODULE(HuberLoss);
 
 /// The margin loss of samples with several right classes.
 struct MultiLabelMarginLossImpl : Cloneable<MultiLabelMarginLossImpl> {
@@ -130,7 +130,7 @@ struct MultiLabelMarginLossImpl : Cloneable<MultiLabelMarginLossImpl> {
 
   MultiLabelMarginLossOptions options;
 };
-TANDEM_MODULE(MultiLabelMarginLoss);
+TANDEM_NN_MODULE(MultiLabelMarginLoss);
 
 /// log(1 + exp(-target * input)).
 struct SoftMarginLossImpl : Cloneable<SoftMarginLossImpl> {
@@ -141,7 +141,7 @@ struct SoftMarginLossImpl : Cloneable<SoftMarginLossImpl> {
 
   SoftMarginLossOptions options;
 };
-TANDEM_MODULE(SoftMarginLoss);
+TANDEM_NN_MODULE(SoftMarginLoss);
 
 /// The mean over classes of binary cross entropy of sigmoid(input).
 struct MultiLabelSoftMarginLossImpl : Cloneable<MultiLabelSoftMarginLossImpl> {
@@ -152,7 +152,7 @@ struct MultiLabelSoftMarginLossImpl : Cloneable<MultiLabelSoftMarginLossImpl> {
 
   MultiLabelSoftMarginLossOptions options;
 };
-TANDEM_MODULE(MultiLabelSoftMarginLoss);
+TANDEM_NN_MODULE(MultiLabelSoftMarginLoss);
 
 /// The positive should be nearer to the anchor than the negative, by a margin.
 struct TripletMarginLossImpl : Cloneable<TripletMarginLossImpl> {
@@ -163,7 +163,7 @@ struct TripletMarginLossImpl : Cloneable<TripletMarginLossImpl> {
 
   TripletMarginLossOptions options;
 };
-TANDEM_MODULE(TripletMarginLoss);
+TANDEM_NN_MODULE(TripletMarginLoss);
 
 /// The same with a distance of the user's.
 struct TripletMarginWithDistanceLossImpl : Cloneable<TripletMarginWithDistanceLossImpl> {
@@ -175,7 +175,7 @@ struct TripletMarginWithDistanceLossImpl : Cloneable<TripletMarginWithDistanceLo
 
   TripletMarginWithDistanceLossOptions options;
 };
-TANDEM_MODULE(TripletMarginWithDistanceLoss);
+TANDEM_NN_MODULE(TripletMarginWithDistanceLoss);
 
 /// Connectionist temporal classification.
 struct CTCLossImpl : Cloneable<CTCLossImpl> {
@@ -187,7 +187,7 @@ struct CTCLossImpl : Cloneable<CTCLossImpl> {
 
   CTCLossOptions options;
 };
-TANDEM_MODULE(CTCLoss);
+TANDEM_NN_MODULE(CTCLoss);
 
 /// Of targets that are Poisson distributed.
 struct PoissonNLLLossImpl : Cloneable<PoissonNLLLossImpl> {
@@ -198,7 +198,7 @@ struct PoissonNLLLossImpl : Cloneable<PoissonNLLLossImpl> {
 
   PoissonNLLLossOptions options;
 };
-TANDEM_MODULE(PoissonNLLLoss);
+TANDEM_NN_MODULE(PoissonNLLLoss);
 
 /// input1 should be greater than input2 where the target is 1, less where it is -1.
 struct MarginRankingLossImpl : Cloneable<MarginRankingLossImpl> {
@@ -209,7 +209,7 @@ struct MarginRankingLossImpl : Cloneable<MarginRankingLossImpl> {
 
   MarginRankingLossOptions options;
 };
-TANDEM_MODULE(MarginRankingLoss);
+TANDEM_NN_MODULE(MarginRankingLoss);
 
 /// The negative log likelihood of classes; the input are logarithms of probabilities.
 struct NLLLossImpl : Cloneable<NLLLossImpl> {
@@ -222,7 +222,7 @@ struct NLLLossImpl : Cloneable<NLLLossImpl> {
   /// Buffers.
   Tensor weight;
 };
-TANDEM_MODULE(NLLLoss);
+TANDEM_NN_MODULE(NLLLoss);
 
 /// Softmax and negative log likelihood in one, of classes or of probabilities.
 struct CrossEntropyLossImpl : Cloneable<CrossEntropyLossImpl> {
@@ -235,6 +235,6 @@ struct CrossEntropyLossImpl : Cloneable<CrossEntropyLossImpl> {
   /// Buffers.
   Tensor weight;
 };
-TANDEM_MODULE(CrossEntropyLoss);
+TANDEM_NN_MODULE(CrossEntropyLoss);
 
 }  // namespace tandem::nn

@@ -21,7 +21,7 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
   LayerNormOptions options;
   Tensor weight, bias;  // undefined unless elementwise_affine
 };
-TANDEM_MODULE(LayerNorm);
+TANDEM_NN_MODULE(LayerNorm);
 
 /// Divides by the strength of neighbouring channels.
 class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
@@ -34,7 +34,7 @@ class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
 
   LocalResponseNormOptions options;
 };
-TANDEM_MODULE(LocalResponseNorm);
+TANDEM_NN_MODULE(LocalResponseNorm);
 
 class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
  public:
@@ -46,7 +46,7 @@ class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
 
   CrossMapLRN2dOptions options;
 };
-TANDEM_MODULE(CrossMapLRN2d);
+TANDEM_NN_MODULE(CrossMapLRN2d);
 
 /// Normalises groups of channels of each sample.
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
@@ -62,6 +62,6 @@ class GroupNormImpl : public Cloneable<GroupNormImpl> {
   GroupNormOptions options;
   Tensor weight, bias;  // undefined unless affine
 };
-TANDEM_MODULE(GroupNorm);
+TANDEM_NN_MODULE(GroupNorm);
 
 }  // namespace tandem::nn

@@ -25,17 +25,17 @@ class ReflectionPad1dImpl : public ReflectionPadImpl<1, ReflectionPad1dImpl> {
  public:
   using ReflectionPadImpl<1, ReflectionPad1dImpl>::ReflectionPadImpl;
 };
-TANDEM_MODULE(ReflectionPad1d);
+TANDEM_NN_MODULE(ReflectionPad1d);
 class ReflectionPad2dImpl : public ReflectionPadImpl<2, ReflectionPad2dImpl> {
  public:
   using ReflectionPadImpl<2, ReflectionPad2dImpl>::ReflectionPadImpl;
 };
-TANDEM_MODULE(ReflectionPad2d);
+TANDEM_NN_MODULE(ReflectionPad2d);
 class ReflectionPad3dImpl : public ReflectionPadImpl<3, ReflectionPad3dImpl> {
  public:
   using ReflectionPadImpl<3, ReflectionPad3dImpl>::ReflectionPadImpl;
 };
-TANDEM_MODULE(ReflectionPad3d);
+TANDEM_NN_MODULE(ReflectionPad3d);
 
 template <size_t D, class Derived>
 class ReplicationPadImpl : public Cloneable<Derived> {
@@ -53,17 +53,17 @@ class ReplicationPad1dImpl : public ReplicationPadImpl<1, ReplicationPad1dImpl> 
  public:
   using ReplicationPadImpl<1, ReplicationPad1dImpl>::ReplicationPadImpl;
 };
-TANDEM_MODULE(ReplicationPad1d);
+TANDEM_NN_MODULE(ReplicationPad1d);
 class ReplicationPad2dImpl : public ReplicationPadImpl<2, ReplicationPad2dImpl> {
  public:
   using ReplicationPadImpl<2, ReplicationPad2dImpl>::ReplicationPadImpl;
 };
-TANDEM_MODULE(ReplicationPad2d);
+TANDEM_NN_MODULE(ReplicationPad2d);
 class ReplicationPad3dImpl : public ReplicationPadImpl<3, ReplicationPad3dImpl> {
  public:
   using ReplicationPadImpl<3, ReplicationPad3dImpl>::ReplicationPadImpl;
 };
-TANDEM_MODULE(ReplicationPad3d);
+TANDEM_NN_MODULE(ReplicationPad3d);
 
 class ZeroPad2dImpl : public Cloneable<ZeroPad2dImpl> {
  public:
@@ -75,7 +75,7 @@ class ZeroPad2dImpl : public Cloneable<ZeroPad2dImpl> {
 
   ZeroPad2dOptions options;
 };
-TANDEM_MODULE(ZeroPad2d);
+TANDEM_NN_MODULE(ZeroPad2d);
 
 template <size_t D, class Derived>
 class ConstantPadImpl : public Cloneable<Derived> {
@@ -93,16 +93,16 @@ class ConstantPad1dImpl : public ConstantPadImpl<1, ConstantPad1dImpl> {
  public:
   using ConstantPadImpl<1, ConstantPad1dImpl>::ConstantPadImpl;
 };
-TANDEM_MODULE(ConstantPad1d);
+TANDEM_NN_MODULE(ConstantPad1d);
 class ConstantPad2dImpl : public ConstantPadImpl<2, ConstantPad2dImpl> {
  public:
   using ConstantPadImpl<2, ConstantPad2dImpl>::ConstantPadImpl;
 };
-TANDEM_MODULE(ConstantPad2d);
+TANDEM_NN_MODULE(ConstantPad2d);
 class ConstantPad3dImpl : public ConstantPadImpl<3, ConstantPad3dImpl> {
  public:
   using ConstantPadImpl<3, ConstantPad3dImpl>::ConstantPadImpl;
 };
-TANDEM_MODULE(ConstantPad3d);
+TANDEM_NN_MODULE(ConstantPad3d);
 
 }  // namespace tandem::nn

@@ -16,7 +16,7 @@ struct PixelShuffleImpl : Cloneable<PixelShuffleImpl> {
 
   PixelShuffleOptions options;
 };
-TANDEM_MODULE(PixelShuffle);
+TANDEM_NN_MODULE(PixelShuffle);
 
 /// The other way round.
 struct PixelUnshuffleImpl : Cloneable<PixelUnshuffleImpl> {
@@ -27,6 +27,6 @@ struct PixelUnshuffleImpl : Cloneable<PixelUnshuffleImpl> {
 
   PixelUnshuffleOptions options;
 };
-TANDEM_MODULE(PixelUnshuffle);
+TANDEM_NN_MODULE(PixelUnshuffle);
 
 }  // namespace tandem::nn

@@ -28,19 +28,19 @@ class AvgPool1dImpl : public AvgPoolImpl<1, AvgPool1dImpl> {
   using AvgPoolImpl<1, AvgPool1dImpl>::AvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AvgPool1d);
+TANDEM_NN_MODULE(AvgPool1d);
 class AvgPool2dImpl : public AvgPoolImpl<2, AvgPool2dImpl> {
  public:
   using AvgPoolImpl<2, AvgPool2dImpl>::AvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AvgPool2d);
+TANDEM_NN_MODULE(AvgPool2d);
 class AvgPool3dImpl : public AvgPoolImpl<3, AvgPool3dImpl> {
  public:
   using AvgPoolImpl<3, AvgPool3dImpl>::AvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AvgPool3d);
+TANDEM_NN_MODULE(AvgPool3d);
 
 template <size_t D, class Derived>
 class MaxPoolImpl : public Cloneable<Derived> {
@@ -59,21 +59,21 @@ class MaxPool1dImpl : public MaxPoolImpl<1, MaxPool1dImpl> {
   /// The outputs and the indices that MaxUnpool wants.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(MaxPool1d);
+TANDEM_NN_MODULE(MaxPool1d);
 class MaxPool2dImpl : public MaxPoolImpl<2, MaxPool2dImpl> {
  public:
   using MaxPoolImpl<2, MaxPool2dImpl>::MaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(MaxPool2d);
+TANDEM_NN_MODULE(MaxPool2d);
 class MaxPool3dImpl : public MaxPoolImpl<3, MaxPool3dImpl> {
  public:
   using MaxPoolImpl<3, MaxPool3dImpl>::MaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(MaxPool3d);
+TANDEM_NN_MODULE(MaxPool3d);
 
 template <size_t D, class Size, class Derived>
 class AdaptiveMaxPoolImpl : public Cloneable<Derived> {
@@ -93,7 +93,7 @@ class AdaptiveMaxPool1dImpl
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveMaxPool1d);
+TANDEM_NN_MODULE(AdaptiveMaxPool1d);
 class AdaptiveMaxPool2dImpl
     : public AdaptiveMaxPoolImpl<2, ExpandingArrayWithOptionalElem<2>, AdaptiveMaxPool2dImpl> {
  public:
@@ -102,7 +102,7 @@ class AdaptiveMaxPool2dImpl
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveMaxPool2d);
+TANDEM_NN_MODULE(AdaptiveMaxPool2d);
 class AdaptiveMaxPool3dImpl
     : public AdaptiveMaxPoolImpl<3, ExpandingArrayWithOptionalElem<3>, AdaptiveMaxPool3dImpl> {
  public:
@@ -111,7 +111,7 @@ class AdaptiveMaxPool3dImpl
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveMaxPool3d);
+TANDEM_NN_MODULE(AdaptiveMaxPool3d);
 
 template <size_t D, class Size, class Derived>
 class AdaptiveAvgPoolImpl : public Cloneable<Derived> {
@@ -130,7 +130,7 @@ class AdaptiveAvgPool1dImpl
   using AdaptiveAvgPoolImpl<1, ExpandingArray<1>, AdaptiveAvgPool1dImpl>::AdaptiveAvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveAvgPool1d);
+TANDEM_NN_MODULE(AdaptiveAvgPool1d);
 class AdaptiveAvgPool2dImpl
     : public AdaptiveAvgPoolImpl<2, ExpandingArrayWithOptionalElem<2>, AdaptiveAvgPool2dImpl> {
  public:
@@ -138,7 +138,7 @@ class AdaptiveAvgPool2dImpl
                             AdaptiveAvgPool2dImpl>::AdaptiveAvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveAvgPool2d);
+TANDEM_NN_MODULE(AdaptiveAvgPool2d);
 class AdaptiveAvgPool3dImpl
     : public AdaptiveAvgPoolImpl<3, ExpandingArrayWithOptionalElem<3>, AdaptiveAvgPool3dImpl> {
  public:
@@ -146,7 +146,7 @@ class AdaptiveAvgPool3dImpl
                             AdaptiveAvgPool3dImpl>::AdaptiveAvgPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(AdaptiveAvgPool3d);
+TANDEM_NN_MODULE(AdaptiveAvgPool3d);
 
 template <size_t D, class Derived>
 class MaxUnpoolImpl : public Cloneable<Derived> {
@@ -167,7 +167,7 @@ class MaxUnpool1dImpl : public MaxUnpoolImpl<1, MaxUnpool1dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(std::optional<std::vector<int64_t>>())})
 };
-TANDEM_MODULE(MaxUnpool1d);
+TANDEM_NN_MODULE(MaxUnpool1d);
 class MaxUnpool2dImpl : public MaxUnpoolImpl<2, MaxUnpool2dImpl> {
  public:
   using MaxUnpoolImpl<2, MaxUnpool2dImpl>::MaxUnpoolImpl;
@@ -177,7 +177,7 @@ class MaxUnpool2dImpl : public MaxUnpoolImpl<2, MaxUnpool2dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(std::optional<std::vector<int64_t>>())})
 };
-TANDEM_MODULE(MaxUnpool2d);
+TANDEM_NN_MODULE(MaxUnpool2d);
 class MaxUnpool3dImpl : public MaxUnpoolImpl<3, MaxUnpool3dImpl> {
  public:
   using MaxUnpoolImpl<3, MaxUnpool3dImpl>::MaxUnpoolImpl;
@@ -187,7 +187,7 @@ class MaxUnpool3dImpl : public MaxUnpoolImpl<3, MaxUnpool3dImpl> {
  protected:
   FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(std::optional<std::vector<int64_t>>())})
 };
-TANDEM_MODULE(MaxUnpool3d);
+TANDEM_NN_MODULE(MaxUnpool3d);
 
 class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
  public:
@@ -202,7 +202,7 @@ class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
   FractionalMaxPool2dOptions options;
   Tensor _random_samples;
 };
-TANDEM_MODULE(FractionalMaxPool2d);
+TANDEM_NN_MODULE(FractionalMaxPool2d);
 
 class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
  public:
@@ -217,7 +217,7 @@ class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
   FractionalMaxPool3dOptions options;
   Tensor _random_samples;
 };
-TANDEM_MODULE(FractionalMaxPool3d);
+TANDEM_NN_MODULE(FractionalMaxPool3d);
 
 template <size_t D, class Derived>
 class LPPoolImpl : public Cloneable<Derived> {
@@ -235,12 +235,12 @@ class LPPool1dImpl : public LPPoolImpl<1, LPPool1dImpl> {
   using LPPoolImpl<1, LPPool1dImpl>::LPPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(LPPool1d);
+TANDEM_NN_MODULE(LPPool1d);
 class LPPool2dImpl : public LPPoolImpl<2, LPPool2dImpl> {
  public:
   using LPPoolImpl<2, LPPool2dImpl>::LPPoolImpl;
   Tensor forward(const Tensor& input);
 };
-TANDEM_MODULE(LPPool2d);
+TANDEM_NN_MODULE(LPPool2d);
 
 }  // namespace tandem::nn

@@ -86,7 +86,7 @@ class RNNImpl : public detail::RNNImplBase<RNNImpl> {
                                             const Tensor& sorted_indices, int64_t max_batch_size,
                                             Tensor hx);
 };
-TANDEM_MODULE(RNN);
+TANDEM_NN_MODULE(RNN);
 
 /// Long short-term memory; states are pairs of hidden state and cell. See RNN.
 ///
@@ -122,7 +122,7 @@ class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
                                            const Tensor& sorted_indices, int64_t max_batch_size,
                                            std::optional<State> hx_opt);
 };
-TANDEM_MODULE(LSTM);
+TANDEM_NN_MODULE(LSTM);
 
 /// Gated recurrent units. See RNN.
 ///
@@ -148,7 +148,7 @@ class GRUImpl : public detail::RNNImplBase<GRUImpl> {
                                             const Tensor& sorted_indices, int64_t max_batch_size,
                                             Tensor hx);
 };
-TANDEM_MODULE(GRU);
+TANDEM_NN_MODULE(GRU);
 
 namespace detail {
 
@@ -196,7 +196,7 @@ class RNNCellImpl : public detail::RNNCellImplBase<RNNCellImpl> {
  protected:
   std::string get_nonlinearity_str() const override;
 };
-TANDEM_MODULE(RNNCell);
+TANDEM_NN_MODULE(RNNCell);
 
 /// One step of an LSTM. See RNNCell.
 class LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {
@@ -214,7 +214,7 @@ class LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {
  public:
   LSTMCellOptions options;
 };
-TANDEM_MODULE(LSTMCell);
+TANDEM_NN_MODULE(LSTMCell);
 
 /// One step of a GRU. See RNNCell.
 class GRUCellImpl : public detail::RNNCellImplBase<GRUCellImpl> {
@@ -231,6 +231,6 @@ class GRUCellImpl : public detail::RNNCellImplBase<GRUCellImpl> {
  public:
   GRUCellOptions options;
 };
-TANDEM_MODULE(GRUCell);
+TANDEM_NN_MODULE(GRUCell);
 
 }  // namespace tandem::nn

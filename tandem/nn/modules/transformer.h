@@ -39,6 +39,6 @@ class TransformerImpl : public Cloneable<TransformerImpl> {
   AnyModule encoder;
   AnyModule decoder;
 };
-TANDEM_MODULE(Transformer);
+TANDEM_NN_MODULE(Transformer);
 
 }  // namespace tandem::nn

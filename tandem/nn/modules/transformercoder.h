@@ -31,7 +31,7 @@ class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
   ModuleList layers = nullptr;
   AnyModule norm;
 };
-TANDEM_MODULE(TransformerEncoder);
+TANDEM_NN_MODULE(TransformerEncoder);
 
 /// Layers of a decoder one after the other.
 ///
@@ -57,6 +57,6 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
   FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(Tensor())}, {3, AnyValue(Tensor())},
                            {4, AnyValue(Tensor())}, {5, AnyValue(Tensor())})
 };
-TANDEM_MODULE(TransformerDecoder);
+TANDEM_NN_MODULE(TransformerDecoder);
 
 }  // namespace tandem::nn

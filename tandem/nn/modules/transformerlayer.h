@@ -41,7 +41,7 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
   Dropout dropout1 = nullptr;
   Dropout dropout2 = nullptr;
 };
-TANDEM_MODULE(TransformerEncoderLayer);
+TANDEM_NN_MODULE(TransformerEncoderLayer);
 
 /// Like TransformerEncoderLayer, with attention to what the encoder made, `memory`, between the
 /// two.
@@ -76,6 +76,6 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
                            {4, AnyValue(Tensor())}, {5, AnyValue(Tensor())})
   Tensor activation(const Tensor& input);
 };
-TANDEM_MODULE(TransformerDecoderLayer);
+TANDEM_NN_MODULE(TransformerDecoderLayer);
 
 }  // namespace tandem::nn

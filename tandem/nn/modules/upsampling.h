@@ -18,6 +18,6 @@ class UpsampleImpl : public Cloneable<UpsampleImpl> {
 
   UpsampleOptions options;
 };
-TANDEM_MODULE(Upsample);
+TANDEM_NN_MODULE(Upsample);
 
 }  // namespace tandem::nn
