@@ -9,6 +9,10 @@ namespace {
 
 // Values that cost more than this many simple instructions are kept rather than worked out again.
 constexpr int kCheap = 8;
+// Passes of a program that is cut: simple instructions of each at least, values kept between them
+// at most.
+constexpr int kPassCost = 20;
+constexpr int kMostKept = 4;
 
 int cost_of(const ScalarInstr& i, const LoopNest& nest) {
   switch (i.op) {
@@ -38,6 +42,44 @@ template <class F>
 void for_operands(const ScalarInstr& i, const F& fn) {
   for (const int16_t x : {i.a, i.b, i.c})
     if (x >= 0) fn(x);
+}
+
+// Where to cut a long program without reductions: the instructions that begin a pass over a strip.
+// A pass costs at least kPassCost; behind that, within twice as much again, it ends where the
+// fewest values are still needed: at the end of a function rather than in its middle.
+std::vector<size_t> cuts_of(const LoopNest& nest, const std::vector<Schedule::Level>& level) {
+  const auto& program = nest.program;
+  const size_t n = program.size();
+  std::vector<size_t> last_use(n, 0);
+  for (size_t k = 0; k < n; ++k)
+    for_operands(program[k], [&](int16_t x) { last_use[static_cast<size_t>(x)] = k; });
+  for (const int16_t v : nest.stores) last_use[static_cast<size_t>(v)] = n;
+  std::vector<int> before(n + 1, 0);    // what the elements before an instruction cost
+  std::vector<int> crossing(n + 2, 0);  // how many of their values are needed there or later
+  for (size_t k = 0; k < n; ++k) {
+    const ScalarOp op = program[k].op;
+    const bool element = level[k] == Schedule::Level::element;
+    before[k + 1] = before[k] + (element ? cost_of(program[k], nest) : 0);
+    if (!element || op == ScalarOp::load || op == ScalarOp::column || last_use[k] <= k) continue;
+    ++crossing[k + 1];
+    --crossing[last_use[k] + 1];
+  }
+  for (size_t k = 1; k <= n; ++k) crossing[k] += crossing[k - 1];
+  std::vector<size_t> cuts;
+  size_t from = 0;
+  while (before[n] - before[from] >= 2 * kPassCost) {
+    size_t best = 0;
+    for (size_t at = from + 1; at < n; ++at) {
+      if (before[at] - before[from] < kPassCost || before[at] == before[at - 1]) continue;
+      if (before[n] - before[at] < kPassCost / 2) break;
+      if (best != 0 && before[at] - before[from] > 3 * kPassCost) break;
+      if (best == 0 || crossing[at] < crossing[best]) best = at;
+    }
+    if (best == 0 || crossing[best] > kMostKept) break;
+    cuts.push_back(best);
+    from = best;
+  }
+  return cuts;
 }
 
 }  // namespace
@@ -83,6 +125,15 @@ Schedule::Schedule(const LoopNest& nest) {
     const bool many = nest.operands[static_cast<size_t>(nest.n_inputs) + k].along >= Along::unit;
     if (level[v] == Level::element || many) last = std::max<int>(last, stage[v]);
     if (level[v] != Level::element && many) spread[v] = true;
+  }
+
+  if (!nest.by_rows()) {
+    const std::vector<size_t> cuts = cuts_of(nest, level);
+    strips = !cuts.empty();
+    last = static_cast<int>(cuts.size());
+    for (const size_t cut : cuts)
+      for (size_t k = cut; k < n; ++k)
+        if (level[k] == Level::element) ++stage[k];
   }
 
   passes.resize(static_cast<size_t>(last) + 1);
@@ -139,12 +190,39 @@ Schedule::Schedule(const LoopNest& nest) {
       pass.cost += cost_of(program[k], nest);
     }
   }
+  if (strips) {
+    assign_slots(nest);
+    return;
+  }
   for (const int16_t v : scratch) {
     const auto bytes = static_cast<size_t>(bytes_of(program[static_cast<size_t>(v)].type));
     scratch_per_column += bytes;
     scratch_fixed += bytes * kScratchPadding;
   }
   if (!scratch.empty()) scratch_fixed += 64;
+}
+
+// A slot is free again in the pass that reads it for the last time: a step reads before it writes.
+void Schedule::assign_slots(const LoopNest& nest) {
+  std::vector<size_t> last_pass(nest.program.size(), 0);
+  for (size_t p = 0; p < passes.size(); ++p)
+    for (const int16_t v : passes[p].fetched) last_pass[static_cast<size_t>(v)] = p;
+  std::vector<size_t> busy_until;  // by slot
+  slot.assign(nest.program.size(), -1);
+  for (size_t p = 0; p < passes.size(); ++p) {
+    for (const int16_t v : passes[p].kept) {
+      const auto k = static_cast<size_t>(v);
+      const int bytes = bytes_of(nest.program[k].type);
+      size_t s = 0;
+      while (s < busy_until.size() && (busy_until[s] > p || slot_bytes[s] != bytes)) ++s;
+      if (s == busy_until.size()) {
+        busy_until.push_back(0);
+        slot_bytes.push_back(bytes);
+      }
+      busy_until[s] = last_pass[k];
+      slot[k] = static_cast<int>(s);
+    }
+  }
 }
 
 }  // namespace tandem::jit

@@ -14,6 +14,12 @@ namespace tandem::jit {
 /// written in the last pass, so that an output may lie over an input. A value of an earlier pass
 /// that is needed again is worked out again if that is cheap; otherwise it is kept in a scratch
 /// row.
+///
+/// Note: strips
+/// A long program without reductions (a chain of tanh, exp, ...) is cut into passes as well, over
+/// strips of kStrip elements whose kept values stay in the first cache. In one loop every element
+/// would wait for a chain of hundreds of instructions, and the next is too far away for the
+/// processor to see; in a loop for each function many elements are on their way at once.
 struct Schedule {
   enum class Level : uint8_t { constant, row, element };
 
@@ -35,15 +41,23 @@ struct Schedule {
   std::vector<int16_t> scratch;  // the kept values; each has a row, in this order
   std::vector<bool> spread;      // True iff a row or kernel value is read by an element instruction
   std::vector<Pass> passes;
-  std::vector<int16_t> after;  // row values that are known after the last pass, in order
+  bool strips = false;    // the passes are over strips, and kept values are in slots, not in rows:
+  std::vector<int> slot;  // by instruction that is kept
+  std::vector<int> slot_bytes;  // by slot: of an element
+  std::vector<int16_t> after;   // row values that are known after the last pass, in order
 
   /// Scratch memory: so many bytes for a column and so many besides.
   size_t scratch_per_column = 0;
   size_t scratch_fixed = 0;
+
+ private:
+  void assign_slots(const LoopNest& nest);
 };
 
 /// Bytes of a value in a scratch row.
 constexpr int bytes_of(LaneType t) { return t == LaneType::f32 ? 4 : t == LaneType::mask ? 1 : 8; }
+/// Elements of a strip.
+inline constexpr int kStrip = 256;
 /// Room behind a scratch row, so that whole vectors can be written, in elements.
 inline constexpr int kScratchPadding = 64;
 

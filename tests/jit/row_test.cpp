@@ -5,7 +5,7 @@
 #include "tandem/kernels/reduce.h"
 #include "tests/jit/run_nest.h"
 
-// Kernels that reduce rows, against the eager kernels they stand for.
+// Kernels that reduce rows or take them by strips, against the eager kernels they stand for.
 
 namespace tandem::jit::test {
 namespace {
@@ -316,6 +316,116 @@ TEST(Rows, AnyStridesInAnyNumberOfDimensions) {
                         << ", want " << number_at(want, at) << "\n"
                         << nest.str();
     }
+  }
+}
+
+TEST(Strips, ALongChainIsCutBetweenItsFunctions) {
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
+  // The second is longer in itself: log1p and erf compute in double, and in float64 all are calls.
+  const std::vector<MapFn> short_ones = {MapFn::tanh, MapFn::sigmoid, MapFn::exp, MapFn::tanh},
+                           long_ones = {MapFn::log1p, MapFn::erf, MapFn::sin, MapFn::tanh};
+  const std::pair<DType, std::vector<MapFn>> cases[] = {
+      {kFloat, short_ones}, {kFloat, long_ones}, {kDouble, short_ones}, {kDouble, long_ones}};
+  for (const auto& [dtype, chain] : cases) {
+    LoopNest nest;
+    nest.operands = {{dtype, Along::unit}, {dtype, Along::unit}};
+    nest.n_inputs = 1;
+    nest.outer_dims = 0;
+    int16_t y = load(nest, 0, lane_type(dtype));
+    for (const MapFn fn : chain) y = apply(nest, fn, {y}, {1, 1, 1}, lane_type(dtype));
+    nest.stores = {y};
+    const Schedule schedule(nest);
+    EXPECT_TRUE(schedule.strips);
+    EXPECT_GE(schedule.passes.size(), 3u);
+    if (dtype == kFloat && chain == short_ones) {
+      EXPECT_EQ(schedule.passes.size(), chain.size());
+      EXPECT_EQ(schedule.scratch.size(), chain.size() - 1) << "one value between two functions";
+      EXPECT_EQ(schedule.slot_bytes, std::vector<int>{4}) << "all in one place";
+    }
+    EXPECT_EQ(schedule.scratch_per_column + schedule.scratch_fixed, 0u);
+    const LoopFunction f = function_of(nest);
+    for (const int64_t n : {1, 7, 8, 33, 255, 256, 257, 300, 512, 513, 1000, 2049}) {
+      const Eager eager = {1, n};
+      Buffer in(dtype, numbers(n, static_cast<unsigned>(n), 20));
+      Buffer want = in;
+      for (const MapFn fn : chain) want = eager.map(fn, {&want});
+      // In two parts, as threads would do it, over its own input and with a guard behind it.
+      for (const bool over : {false, true}) {
+        Buffer source = in, out(dtype, n + 1);
+        source.bytes.resize(out.bytes.size());
+        Call call;
+        call.data = {source.bytes.data(), over ? source.bytes.data() : out.bytes.data()};
+        call.extents = {n};
+        call.strides = {1, 1};
+        call.run(f, nest, 0, n / 3);
+        call.run(f, nest, n / 3, n);
+        const Buffer& got = over ? source : out;
+        Buffer guarded = want;
+        guarded.bytes.resize(got.bytes.size());
+        EXPECT_EQ(first_difference(got, guarded), -1)
+            << name_of(dtype) << " length " << n << (over ? " in place" : "");
+      }
+    }
+  }
+}
+
+// Values, a mask, a value by row and two results: what is needed later is kept, by rows of any
+// stride.
+TEST(Strips, KeepWhatLaterPassesNeed) {
+  if (!can_generate()) GTEST_SKIP() << kNoGenerator;
+  LoopNest nest;
+  nest.operands = {{kFloat, Along::unit},
+                   {kFloat, Along::still},
+                   {kFloat, Along::strided},
+                   {kFloat, Along::unit},
+                   {kFloat, Along::strided}};
+  nest.n_inputs = 3;
+  const int16_t x = load(nest, 0, LaneType::f32), by_row = load(nest, 1, LaneType::f32),
+                z = load(nest, 2, LaneType::f32);
+  const int16_t a = apply(nest, MapFn::tanh, {apply(nest, MapFn::mul, {x, by_row})});
+  const int16_t b = apply(nest, MapFn::sigmoid, {apply(nest, MapFn::add, {x, z})});
+  ScalarInstr greater{ScalarOp::gt, LaneType::mask};
+  greater.a = a;
+  greater.b = b;
+  const int16_t mask = kernels::record(greater, nest.program);
+  const int16_t c = apply(nest, MapFn::exp, {apply(nest, MapFn::sub, {a, b})});
+  const int16_t d = apply(nest, MapFn::erf, {c}), e = apply(nest, MapFn::log, {c});
+  ScalarInstr pick{ScalarOp::select, LaneType::f32};
+  pick.a = mask;
+  pick.b = d;
+  pick.c = e;
+  nest.stores = {kernels::record(pick, nest.program), a};
+  const Schedule schedule(nest);
+  EXPECT_TRUE(schedule.strips);
+  EXPECT_GE(schedule.passes.size(), 3u);
+  const LoopFunction f = function_of(nest);
+  for (const int64_t n : {1, 9, 40, 256, 259, 700}) {
+    const int64_t rows = 3;
+    const Eager eager = {rows, n};
+    Buffer bx(kFloat, numbers(rows * n, 1, 30)), by(kFloat, numbers(rows, 2)),
+        bz(kFloat, numbers(rows * n, 3));
+    Buffer xy = eager.map(MapFn::mul, {&bx, &by}), xz = eager.map(MapFn::add, {&bx, &bz});
+    Buffer ba = eager.map(MapFn::tanh, {&xy}), bb = eager.map(MapFn::sigmoid, {&xz});
+    Buffer ab = eager.map(MapFn::sub, {&ba, &bb});
+    Buffer bc = eager.map(MapFn::exp, {&ab});
+    Buffer want = eager.map(MapFn::erf, {&bc}), logs = eager.map(MapFn::log, {&bc});
+    for (int64_t i = 0; i < rows * n; ++i)
+      if (!(ba.as<float>()[i] > bb.as<float>()[i])) want.as<float>()[i] = logs.as<float>()[i];
+    // z and the second result lie by columns.
+    Buffer across(kFloat, rows * n), got(kFloat, rows * n), second(kFloat, rows * n);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = 0; i < n; ++i) across.as<float>()[i * rows + r] = bz.as<float>()[r * n + i];
+    Call call;
+    call.data = {bx.bytes.data(), by.bytes.data(), across.bytes.data(), got.bytes.data(),
+                 second.bytes.data()};
+    call.extents = {rows, n};
+    call.strides = {n, 1, 1, 0, 1, rows, n, 1, 1, rows};
+    call.run(f, nest, 0, 1);
+    call.run(f, nest, 1, rows);
+    EXPECT_EQ(first_difference(got, want), -1) << "length " << n;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = 0; i < n; ++i) across.as<float>()[i * rows + r] = ba.as<float>()[r * n + i];
+    EXPECT_EQ(first_difference(second, across), -1) << "the second result, length " << n;
   }
 }
 

@@ -9,9 +9,10 @@ namespace {
 
 // Lanes of a step. A long formula is a long chain of instructions that wait for each other; two
 // registers side by side keep the processor busy where a second iteration is too far away for it,
-// and four where the formula is longer still.
+// and four where the formula is longer still and could not be cut.
 int lanes_of(const LoopNest& nest, const Schedule& schedule, const Machine& machine,
              int long_body) {
+  if (schedule.strips) return 2 * machine.lanes;
   int cost = 0;
   for (const Schedule::Pass& pass : schedule.passes) cost = std::max(cost, pass.cost);
   if (cost <= long_body) return machine.lanes;
@@ -47,7 +48,7 @@ void Emitter::emit() {
     pointer_ = base_;
     spread_constants(lanes_n_);
     emit_row_values(schedule_.passes[0].row, lanes_n_);
-    emit_loop(schedule_.passes[0], begin_, end_);
+    emit_passes(begin_, end_);
     emit_row_stores();
     ir_.api.BuildRetVoid(ir_.builder);
     return;
@@ -90,8 +91,16 @@ void Emitter::read_arguments() {
   }
   // Scratch rows lie one after another, each with room for a whole vector behind its end.
   scratch_rows_.resize(nest_.program.size());
+  std::vector<Value> slots;
+  for (const int bytes : schedule_.slot_bytes)
+    slots.push_back(ir_.stack((kStrip + kScratchPadding) * bytes));
   Value row = scratch_;
   for (const int16_t v : schedule_.scratch) {
+    if (schedule_.strips) {
+      const int slot = schedule_.slot[static_cast<size_t>(v)];
+      scratch_rows_[static_cast<size_t>(v)] = slots[static_cast<size_t>(slot)];
+      continue;
+    }
     scratch_rows_[static_cast<size_t>(v)] = row;
     row = ir_.at(
         row, ir_.mul(ir_.add(columns_, ir_.num(kScratchPadding)), ir_.num(bytes_of(type_of(v)))));
@@ -254,6 +263,9 @@ void Emitter::emit_rows(bool narrow_rows) {
   enter_row();
   if (narrow_rows) {
     emit_narrow_row(part);
+  } else if (!by_rows_) {
+    emit_row_values(schedule_.passes[0].row, n);
+    emit_passes(ir_.num(0), columns_);
   } else {
     for (const Schedule::Pass& pass : schedule_.passes) {
       emit_row_values(pass.row, n);

@@ -43,7 +43,10 @@ class Emitter {
   Value scalar_value(int16_t v);
 
   // emitter_row.cpp: the walk over a row
+  void emit_passes(Value begin, Value end);
   void emit_loop(const Schedule::Pass& pass, Value begin, Value end);
+  bool may_overrun(const Schedule::Pass& pass) const;
+  void emit_overrunning_loop(const Schedule::Pass& pass, Value begin, Value end);
   void emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end);
   bool always_masked(const Schedule::Pass& pass) const;
   void emit_reducing_pass(const Schedule::Pass& pass);
@@ -62,6 +65,7 @@ class Emitter {
   Value load_strided(Value pointer, Value stride, DType dtype, int n, const Part& part);
   void store_unit(Value raw, Value pointer, int size, int n, const Part& part);
   void store_strided(Value raw, Value pointer, Value stride, int size, int n, const Part& part);
+  Value scratch_at(int16_t v, Value index);
   Value fetch(int16_t v, Value index, int n);
   void keep(int16_t v, Value x, Value index, int n);
 
@@ -95,6 +99,7 @@ class Emitter {
   std::vector<Value> spread_;   // the same in every lane
   std::vector<Value> element_;  // by instruction: values of the step
   std::vector<Value> strands_;  // by instruction that reduces: its strands in memory
+  Value strip_ = nullptr;       // the first element of the strip
   Value raw_buffer_ = nullptr;
 };
 

@@ -111,18 +111,22 @@ void Emitter::store_strided(Value raw, Value pointer, Value stride, int size, in
   ir_.go_on_in(done);
 }
 
+Value Emitter::scratch_at(int16_t v, Value index) {
+  if (schedule_.strips) index = ir_.sub(index, strip_);
+  return ir_.at(scratch_rows_[static_cast<size_t>(v)],
+                ir_.mul(index, ir_.num(bytes_of(type_of(v)))));
+}
+
 Value Emitter::fetch(int16_t v, Value index, int n) {
   const LaneType t = type_of(v);
-  const Value at =
-      ir_.at(scratch_rows_[static_cast<size_t>(v)], ir_.mul(index, ir_.num(bytes_of(t))));
+  const Value at = scratch_at(v, index);
   if (t != LaneType::mask) return ir_.load(lanes_.type(t, n), at, bytes_of(t));
   return ir_.trunc(ir_.load(ir_.vec(ir_.i8, n), at, 1), ir_.vec(ir_.i1, n));
 }
 
 void Emitter::keep(int16_t v, Value x, Value index, int n) {
   const LaneType t = type_of(v);
-  const Value at =
-      ir_.at(scratch_rows_[static_cast<size_t>(v)], ir_.mul(index, ir_.num(bytes_of(t))));
+  const Value at = scratch_at(v, index);
   ir_.store(t == LaneType::mask ? ir_.zext(x, ir_.vec(ir_.i8, n)) : x, at, bytes_of(t));
 }
 

@@ -105,10 +105,10 @@ int Emitter::unrolled(const Schedule::Pass& pass) const {
   return pass.reduces.size() <= 2 && pass.cost * steps <= 64 ? steps : 1;
 }
 
-// True iff every step of the pass may as well be masked: a mask costs little beside a long body,
-// and half the code takes half the time to make.
+// True iff every step of the pass may as well be masked: half the code takes half the time to make.
+// A mask costs little beside a long body and a reduction, and a tenth of the time without one.
 bool Emitter::always_masked(const Schedule::Pass& pass) const {
-  if (pass.cost <= kLongBody) return false;
+  if (!by_rows_ || pass.cost <= kLongBody) return false;
   for (const int16_t v : pass.elements) {
     if (instr(v).op != ScalarOp::load) continue;
     const Operand& o = nest_.operands[static_cast<size_t>(instr(v).index)];
@@ -117,6 +117,30 @@ bool Emitter::always_masked(const Schedule::Pass& pass) const {
   for (size_t k = static_cast<size_t>(nest_.n_inputs); k < nest_.operands.size(); ++k)
     if (pass.stores && nest_.operands[k].along == Along::strided) return false;
   return true;
+}
+
+// True iff a step may go beyond the end of a strip: it touches nothing but values that are kept,
+// which have room there, and calls nobody.
+bool Emitter::may_overrun(const Schedule::Pass& pass) const {
+  if (!schedule_.strips || pass.stores) return false;
+  for (const int16_t v : pass.elements) {
+    const ScalarOp op = instr(v).op;
+    if (op == ScalarOp::load || op == ScalarOp::call || op == ScalarOp::patch) return false;
+  }
+  return true;
+}
+
+void Emitter::emit_overrunning_loop(const Schedule::Pass& pass, Value begin, Value end) {
+  const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
+  ir_.jump(loop);  // a strip has elements
+  ir_.go_on_in(loop);
+  const Value i = ir_.phi(ir_.i64);
+  ir_.incoming(i, begin, before);
+  emit_step(pass, i, lanes_n_, {}, nullptr, 0);
+  const Value next = ir_.add(i, ir_.num(lanes_n_));
+  ir_.incoming(i, next, ir_.here());
+  ir_.branch(ir_.icmp(LLVMIntSLT, next, end), loop, done);
+  ir_.go_on_in(done);
 }
 
 void Emitter::emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end) {
@@ -137,7 +161,30 @@ void Emitter::emit_masked_loop(const Schedule::Pass& pass, Value begin, Value en
   ir_.go_on_in(done);
 }
 
+// All passes where nothing is reduced: one, or several over each strip.
+void Emitter::emit_passes(Value begin, Value end) {
+  if (!schedule_.strips) {
+    emit_loop(schedule_.passes[0], begin, end);
+    return;
+  }
+  const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
+  ir_.branch(ir_.icmp(LLVMIntSLT, begin, end), loop, done);
+  ir_.go_on_in(loop);
+  strip_ = ir_.phi(ir_.i64);
+  ir_.incoming(strip_, begin, before);
+  const Value next = ir_.add(strip_, ir_.num(kStrip));
+  const Value strip_end = ir_.select(ir_.icmp(LLVMIntSLT, next, end), next, end);
+  for (const Schedule::Pass& pass : schedule_.passes) emit_loop(pass, strip_, strip_end);
+  ir_.incoming(strip_, next, ir_.here());
+  ir_.branch(ir_.icmp(LLVMIntSLT, next, end), loop, done);
+  ir_.go_on_in(done);
+}
+
 void Emitter::emit_loop(const Schedule::Pass& pass, Value begin, Value end) {
+  if (may_overrun(pass)) {
+    emit_overrunning_loop(pass, begin, end);
+    return;
+  }
   if (always_masked(pass)) {
     emit_masked_loop(pass, begin, end);
     return;
