@@ -148,7 +148,7 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
 /// What the results of a call remember.
 class CompiledBackward final : public CustomBackward {
  public:
-  CompiledBackward(std::shared_ptr<const Variant> variant, const std::vector<Tensor>& inputs)
+  CompiledBackward(std::shared_ptr<const Variant> variant, ArrayRef<Tensor> inputs)
       : v_(std::move(variant)) {
     for (const Tensor& t : inputs) inputs_.push_back({t, t.defined() ? t.impl()->version() : 0});
   }
@@ -272,9 +272,13 @@ void set_grad(const G& g, const Args& args, Tensor grad) {
 
 /// What the program is called with: arguments, captured tensors and, among them, gradients that
 /// leaves have now or are to have.
-std::vector<Tensor> inputs_of(const Recording& r, const Args& args) {
-  std::vector<Tensor> inputs(args.begin(), args.end());
-  inputs.insert(inputs.end(), r.graph.captured.begin(), r.graph.captured.end());
+using Values = SmallVector<Tensor, 8>;
+
+Values inputs_of(const Recording& r, const Args& args) {
+  Values inputs;
+  inputs.reserve(args.size() + r.graph.captured.size());
+  for (const Tensor& t : args) inputs.push_back(t);
+  for (const Tensor& t : r.graph.captured) inputs.push_back(t);
   for (const auto& g : r.grad_inputs) {
     const Tensor* grad = grad_of(g, args);
     inputs[args.size() + g.captured] = grad ? *grad : Tensor(TensorImpl::make(g.type));
@@ -282,8 +286,8 @@ std::vector<Tensor> inputs_of(const Recording& r, const Args& args) {
   return inputs;
 }
 
-void leave_gradients(const Recording& r, const Args& args, const std::vector<Tensor>& inputs,
-                     const std::vector<Tensor>& results) {
+void leave_gradients(const Recording& r, const Args& args, const Values& inputs,
+                     const Values& results) {
   for (const auto& g : r.grad_inputs)
     if (!grad_of(g, args)) set_grad(g, args, inputs[args.size() + g.captured]);
   for (const auto& c : r.grads)
@@ -303,23 +307,33 @@ NodePtr backward_node(const Variant& v, const Args& args,
   return node;
 }
 
-Args run(const std::shared_ptr<const Variant>& v, const Args& args) {
-  const Recording& r = v->recording;
-  const std::vector<Tensor> inputs = inputs_of(r, args);
+Args run(const Variant& v, const Args& args) {
+  const Recording& r = v.recording;
+  ArrayRef<Tensor> arguments(args.data(), args.size()), captured(r.graph.captured);
   std::unique_ptr<CompiledBackward> custom;
-  const bool differentiable = v->backward || r.by_hand;
-  if (differentiable) custom = std::make_unique<CompiledBackward>(v, inputs);
+  const bool differentiable = v.backward || r.by_hand;
+  Values inputs;  // empty where they are taken as they are
+  if (differentiable || !r.grad_inputs.empty()) {
+    inputs = inputs_of(r, args);
+    const ArrayRef<Tensor> all_inputs(inputs.data(), inputs.size());
+    arguments = all_inputs.slice(0, args.size());
+    captured = all_inputs.slice(args.size(), inputs.size() - args.size());
+    if (differentiable)
+      custom = std::make_unique<CompiledBackward>(v.shared_from_this(), all_inputs);
+  }
   // As in eager, gradients that the function throws away make room for new ones.
   for (const auto& c : r.grads)
     if (c.discards && grad_of(c, args)) set_grad(c, args, Tensor());
-  std::vector<Tensor> all = v->program->run({inputs.data(), inputs.size()});
+  Values all;
+  all.resize(v.program->n_results());
+  v.program->run(arguments, captured, all.data());
   leave_gradients(r, args, inputs, all);
   Args results;
   for (const int64_t i : r.result)
     results.push_back(i >= 0 ? all[static_cast<size_t>(i)] : Tensor());
   if (!differentiable) return results;
-  custom->keep({all.end() - static_cast<ptrdiff_t>(v->n_kept), all.end()});
-  const NodePtr node = backward_node(*v, args, std::move(custom));
+  custom->keep({all.end() - static_cast<ptrdiff_t>(v.n_kept), all.end()});
+  const NodePtr node = backward_node(v, args, std::move(custom));
   for (size_t k = 0; k < r.differentiated.size(); ++k) {
     TensorImpl* t = results[static_cast<size_t>(r.differentiated[k])].impl();
     node->outputs()[k] = t->type;
@@ -418,10 +432,9 @@ void compare(const Tensor& compiled, const Tensor& eager, const char* what, size
 }
 
 // The compiled call, everything put back, the eager call, and a comparison of both.
-Args verified(const std::shared_ptr<const Variant>& v, const Args& args,
-              const CompiledFunction::Body& body, std::shared_ptr<const void>* like,
-              const CompileOptions& options) {
-  const Recording& r = v->recording;
+Args verified(const Variant& v, const Args& args, const CompiledFunction::Body& body,
+              std::shared_ptr<const void>* like, const CompileOptions& options) {
+  const Recording& r = v.recording;
   const State before = state_of(r, args);
   const Args compiled = run(v, args);
   const State after = state_of(r, args);
@@ -524,10 +537,9 @@ Args CompiledFunction::call(const Args& args, const structure::Key& key, const B
   }
   impl_->latest.store(v, std::memory_order_release);
   v->calls.fetch_add(1, std::memory_order_relaxed);
-  *like = v->like;
-  if (impl_->options.verify)
-    return verified(v->shared_from_this(), args, body, like, impl_->options);
-  return run(v->shared_from_this(), args);
+  if (like) *like = v->like;
+  if (impl_->options.verify) return verified(*v, args, body, like, impl_->options);
+  return run(*v, args);
 }
 
 void CompiledFunction::explain(std::ostream& out) const {

@@ -34,7 +34,8 @@ class CompiledFunction {
 
   /// True iff the function is to be called as it is: what it does is being recorded already.
   static bool is_inlined();
-  /// The results of the call; `like` is what the function returned when it was recorded.
+  /// The results of the call; `like` becomes what the function returned when it was recorded. Null
+  /// where nobody asks.
   Args call(const Args& args, const structure::Key& key, const Body& body,
             std::shared_ptr<const void>* like);
 
@@ -67,8 +68,7 @@ class Compiled {
     detail::CompiledFunction::Args tensors;
     structure::Key key;
     (structure::collect(args, tensors, key), ...);
-    const detail::CompiledFunction::Body body = [&](ArrayRef<Tensor> in,
-                                                    std::shared_ptr<const void>* like) {
+    const auto body = [&](ArrayRef<Tensor> in, std::shared_ptr<const void>* like) {
       // Tensors are handles, so the function gets a copy of each argument with others in it.
       std::tuple<Passed<A>...> copies(args...);
       size_t next = 0;
@@ -86,9 +86,12 @@ class Compiled {
       return list;
     };
     std::shared_ptr<const void> like;
-    const detail::CompiledFunction::Args results = shared_->core.call(tensors, key, body, &like);
+    constexpr bool plain = std::is_same_v<Value, Tensor> || std::is_void_v<R>;
+    // By reference: a std::function of the body itself would take memory in every call.
+    detail::CompiledFunction::Args results =
+        shared_->core.call(tensors, key, std::ref(body), plain ? nullptr : &like);
     if constexpr (std::is_same_v<Value, Tensor>) {
-      return results[0];
+      return std::move(results[0]);
     } else if constexpr (!std::is_void_v<R>) {
       Value value = *static_cast<const Value*>(like.get());
       size_t next = 0;

@@ -33,6 +33,12 @@ Program::Program(const Graph& g, bool keep_prepared)
     : impl_(std::make_unique<Impl>(g, keep_prepared)) {}
 Program::~Program() = default;
 
+size_t Program::n_results() const { return impl_->executor.plan().results.size(); }
+
+void Program::run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const {
+  impl_->executor.run(arguments, captured, results);
+}
+
 std::vector<Tensor> Program::run(ArrayRef<Tensor> inputs) const {
   const size_t n = impl_->executor.plan().n_args;
   return impl_->executor.run(inputs.slice(0, n), inputs.slice(n, inputs.size() - n));

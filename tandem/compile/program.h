@@ -21,6 +21,9 @@ class Program {
 
   /// Inputs of the graph in order: arguments, then captured tensors. Writes are applied.
   std::vector<Tensor> run(ArrayRef<Tensor> inputs) const;
+  /// The same with the two kinds apart, into n_results() tensors.
+  void run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const;
+  size_t n_results() const;
   /// The same without tensors, for kernels: where each input lies and where each result goes, all
   /// in row-major order. The graph must not write to its inputs.
   void run(void* const* inputs, void* const* results) const;
