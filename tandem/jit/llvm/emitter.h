@@ -12,9 +12,10 @@ namespace tandem::jit {
 ///
 /// Note: the shape of the code
 /// A kernel is a loop over rows. Where nothing is reduced a row is one loop over vectors with a
-/// masked step at its end. Otherwise a row is a loop for each pass of the Schedule, with the
-/// strands of reductions in registers or, where the loop's body is long, in memory; rows that fit
-/// in one wide vector have a loop of their own in which every value stays in a register.
+/// masked step at its end, or such a loop for each pass over a strip. Otherwise a row is a loop for
+/// each pass of the Schedule, with the strands of reductions in registers or, where the loop's body
+/// is long, in memory; rows that fit in one wide vector have a loop of their own in which every
+/// value stays in a register.
 class Emitter {
  public:
   Emitter(Ir& ir, const LoopNest& nest, const Schedule& schedule, const Machine& machine);
@@ -46,8 +47,7 @@ class Emitter {
   void emit_passes(Value begin, Value end);
   void emit_loop(const Schedule::Pass& pass, Value begin, Value end);
   bool may_overrun(const Schedule::Pass& pass) const;
-  void emit_overrunning_loop(const Schedule::Pass& pass, Value begin, Value end);
-  void emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end);
+  void emit_plain_loop(const Schedule::Pass& pass, Value begin, Value end, bool masked);
   bool always_masked(const Schedule::Pass& pass) const;
   void emit_reducing_pass(const Schedule::Pass& pass);
   void emit_narrow_row(const Part& part);

@@ -130,30 +130,20 @@ bool Emitter::may_overrun(const Schedule::Pass& pass) const {
   return true;
 }
 
-void Emitter::emit_overrunning_loop(const Schedule::Pass& pass, Value begin, Value end) {
-  const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
-  ir_.jump(loop);  // a strip has elements
-  ir_.go_on_in(loop);
-  const Value i = ir_.phi(ir_.i64);
-  ir_.incoming(i, begin, before);
-  emit_step(pass, i, lanes_n_, {}, nullptr, 0);
-  const Value next = ir_.add(i, ir_.num(lanes_n_));
-  ir_.incoming(i, next, ir_.here());
-  ir_.branch(ir_.icmp(LLVMIntSLT, next, end), loop, done);
-  ir_.go_on_in(done);
-}
-
-void Emitter::emit_masked_loop(const Schedule::Pass& pass, Value begin, Value end) {
+// A loop of one step, which is masked or may go beyond the end.
+void Emitter::emit_plain_loop(const Schedule::Pass& pass, Value begin, Value end, bool masked) {
   const int n = lanes_n_;
   const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
   ir_.branch(ir_.icmp(LLVMIntSLT, begin, end), loop, done);
   ir_.go_on_in(loop);
   const Value i = ir_.phi(ir_.i64);
   ir_.incoming(i, begin, before);
-  const Value left = ir_.sub(end, i);
   Part part;
-  part.count = ir_.select(ir_.icmp(LLVMIntSLT, left, ir_.num(n)), left, ir_.num(n));
-  part.mask = mask_of(part.count, n);
+  if (masked) {
+    const Value left = ir_.sub(end, i);
+    part.count = ir_.select(ir_.icmp(LLVMIntSLT, left, ir_.num(n)), left, ir_.num(n));
+    part.mask = mask_of(part.count, n);
+  }
   emit_step(pass, i, n, part, nullptr, 0);
   const Value next = ir_.add(i, ir_.num(n));
   ir_.incoming(i, next, ir_.here());
@@ -181,12 +171,8 @@ void Emitter::emit_passes(Value begin, Value end) {
 }
 
 void Emitter::emit_loop(const Schedule::Pass& pass, Value begin, Value end) {
-  if (may_overrun(pass)) {
-    emit_overrunning_loop(pass, begin, end);
-    return;
-  }
-  if (always_masked(pass)) {
-    emit_masked_loop(pass, begin, end);
+  if (may_overrun(pass) || always_masked(pass)) {
+    emit_plain_loop(pass, begin, end, !may_overrun(pass));
     return;
   }
   const int n = lanes_n_, steps = unrolled(pass);
