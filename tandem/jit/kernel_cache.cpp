@@ -69,8 +69,8 @@ struct KernelCache::State {
       {
         const std::lock_guard making(working);
         outcome = make(job);
+        if (outcome != &Stats::loaded_from_disk) std::atexit(&end_workers);
       }
-      if (outcome != &Stats::loaded_from_disk) std::atexit(&end_workers);
       lock.lock();
       ++(counts.*outcome);
       busy = false;
