@@ -40,6 +40,18 @@ float run_one(const Kernel& kernel, float x) {
   return out[0];
 }
 
+// The tests below skip where the library makes no code. Whether it should is asked of the build and
+// the processor here, so that they do not skip in silence.
+TEST(Generator, IsThereWhereItShouldBe) {
+#if TANDEM_WITH_LLVM && defined(__x86_64__)
+  const bool wanted = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2");
+#else
+  const bool wanted = false;
+#endif
+  EXPECT_EQ(can_generate(), wanted);
+}
+
 class Cache : public testing::Test {
  protected:
   void SetUp() override {
