@@ -1,5 +1,5 @@
 // Dynamic graphs, recurrent: a network that reverses strings of any length. It is trained on
-// strings of up to 8 letters and asked for up to 40: how many steps it takes is its own decision.
+// strings of up to 16 letters and asked for up to 40: how many steps it takes is its own decision.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -101,23 +101,23 @@ int main() {
     optimizer.step();
     return loss.detach();
   });
-  constexpr int kSteps = 240;
+  constexpr int kSteps = 360, kLetters = 16;
   double loss = 0;
   for (int i = 0; i < kSteps; ++i) {
     if (i == kSteps * 2 / 3) optimizer.param_groups()[0].options().set_lr(1e-3);
-    const Words words = random_words(32, 1 + static_cast<int64_t>(random() % 8), random);
+    const Words words = random_words(32, 1 + static_cast<int64_t>(random() % kLetters), random);
     loss = train(sources(words).symbols, targets(words)).item<double>();
   }
-  std::printf("trained on strings of 1 to 8 letters: loss %.4f, %zu graphs\n", loss,
+  std::printf("trained on strings of 1 to %d letters: loss %.4f, %zu graphs\n", kLetters, loss,
               train.graph_count());
 
   net->eval();
-  const double seen = accuracy(net, random_words(100, 8, random));
+  const double seen = accuracy(net, random_words(100, kLetters, random));
   const double longer = accuracy(net, random_words(100, 20, random));
   const double longest = accuracy(net, random_words(50, 40, random));
   std::printf(
-      "reversed without a mistake:  8 letters %3.0f %%, 20 letters %3.0f %%, 40 letters %3.0f %%\n",
-      100 * seen, 100 * longer, 100 * longest);
+      "reversed without a mistake: %d letters %3.0f %%, 20 letters %3.0f %%, 40 letters %3.0f %%\n",
+      kLetters, 100 * seen, 100 * longer, 100 * longest);
   // Words of different lengths in one batch, each until its own end.
   const Words mixed = {random_words(1, 3, random)[0], random_words(1, 14, random)[0],
                        random_words(1, 1, random)[0]};
@@ -140,7 +140,7 @@ int main() {
   std::printf("decoding with a compiled step: %s, scores differ by %.1g, %zu graph\n",
               same ? "the same strings" : "OTHER strings", difference, step.graph_count());
 
-  const bool right = seen >= 0.95 && longer >= 0.9 && longest >= 0.8 &&
+  const bool right = seen >= 0.98 && longer >= 0.95 && longest >= 0.9 &&
                      written == reversed(mixed) && same && difference < 1e-5 &&
                      step.graph_count() == 1;
   std::printf("%s\n", right ? "as expected" : "wrong");
