@@ -206,7 +206,8 @@ bool operator==(const std::shared_ptr<const FusedGroup>& a,
   if (a.get() == b.get()) return true;
   if (!a || !b) return false;
   return a->nest == b->nest && a->source == b->source && a->offsets == b->offsets &&
-         a->extents == b->extents && a->strides == b->strides && same(a->body, b->body);
+         a->extents == b->extents && a->strides == b->strides && a->sums == b->sums &&
+         same(a->body, b->body);
 }
 
 std::ostream& operator<<(std::ostream& out, const std::shared_ptr<const FusedGroup>& g) {

@@ -40,14 +40,33 @@ struct FusedGroup {
     int row_dim = -1;
   };
 
+  /// Reductions over rows of `columns` elements that the nest stores or reads: results of the node
+  /// behind the others. Rows are added up as they are made, some at a time.
+  struct RowSum {
+    ReductionInfo::Fn fn;
+    int operand;  // of the nest: the rows
+    int output;   // of the node
+    friend bool operator==(const RowSum&, const RowSum&) = default;
+  };
+  struct RowSums {
+    std::vector<RowSum> each;
+    DType dtype = DType::Undefined;
+    int64_t rows = 0, columns = 0;
+    friend bool operator==(const RowSums&, const RowSums&) = default;
+  };
+
   Graph body;  // the nodes it stands for, views included; runs without the jit
   LoopNest nest;
   std::vector<int> source;       // by operand that is read: the node's input; -1: the product
   std::vector<int64_t> offsets;  // the same: its first element, counted from the value's start
   Dims extents;                  // as LoopCall::extents
   std::vector<Dims> strides;     // by operand, as LoopCall::strides; then of a product that is kept
+  /// How many of the operands that the nest writes are results: the node's first ones. The others
+  /// are rows that nobody needs but their sums.
+  int n_stored = 0;
   std::vector<IndexCheck> checks;
   Product product;
+  RowSums sums;
 
   /// Number of rows and columns that the kernel walks.
   int64_t rows() const;

@@ -47,6 +47,8 @@ class Rebuild {
       const Info& info = analysis_.infos[i];
       if (info.kind == Kind::view || info.kind == Kind::fill) continue;
       const Node& n = *g_.nodes[i];
+      // What a group sums it does not read.
+      if (group_of(i) >= 0 && info.kind == Kind::across) continue;
       if (group_of(i) < 0 || !info.fusable()) {
         for (uint32_t k = 0; k < n.n_inputs; ++k)
           read[base_of(n.inputs()[k]).node->walk_slot] = true;
@@ -190,9 +192,11 @@ bool keep_whole(const Expanded& e, const Found& f, std::vector<bool>& keep) {
   bool any = false;
   for (size_t c = 0; c < keep.size(); ++c) {
     if (group[c] == -2) continue;
-    const bool apart =
-        group[c] < 0 || f.grouping.groups[static_cast<size_t>(group[c])].members.size() ==
-                            static_cast<size_t>(parts[c]);
+    bool apart = group[c] < 0;
+    if (!apart) {
+      const Group& g = f.grouping.groups[static_cast<size_t>(group[c])];
+      apart = g.members.size() + g.sums.size() == static_cast<size_t>(parts[c]);
+    }
     if (apart && !keep[c]) keep[c] = any = true;
   }
   return any;

@@ -12,6 +12,8 @@ constexpr int kMaxUses = 96;
 // which cut rows, are faster.
 constexpr int64_t kManyElements = 1 << 17;
 constexpr int64_t kFewRows = 4;
+// A block of rows that are summed (kernels/reduce_rows.h) is one thread's work.
+constexpr int64_t kSummedColumns = 1024;
 
 /// How two groups become one: what happens to the levels of their values.
 enum class Fit : uint8_t {
@@ -57,6 +59,7 @@ class Grouper {
     }
     join_singles();
     join_siblings();
+    find_sums();
     return result();
   }
 
@@ -83,8 +86,9 @@ class Grouper {
         for (const Use& u : info.uses) readers_[number(u.base)].push_back(static_cast<int>(i));
       for (uint32_t k = 0; k < n.n_inputs; ++k) {
         const Edge& e = n.inputs()[k];
-        const bool seen = info.fusable() && std::any_of(info.uses.begin(), info.uses.end(),
-                                                        [&](const Use& u) { return u.edge == &e; });
+        const bool seen = (info.fusable() || info.kind == Kind::across) &&
+                          std::any_of(info.uses.begin(), info.uses.end(),
+                                      [&](const Use& u) { return u.edge == &e; });
         if (!seen) leaves_[base_of(e)] = true;
       }
     }
@@ -296,6 +300,51 @@ class Grouper {
     }
   }
 
+  // Rows that are summed are added up by the group that makes them, or by one that reads them.
+  void find_sums() {
+    for (size_t i = 0; i < n_; ++i) {
+      const Info& info = analysis_.infos[i];
+      if (info.kind != Kind::across) continue;
+      const Use& u = info.uses[0];
+      const size_t from = number(u.base);
+      bool taken = false;
+      if (may_share(u)) {
+        taken = levels_[from] == Level::element && take_sum(i, group_of_[from]);
+      } else if (!u.constant && !is_product(*u.base.node)) {
+        for (int r : readers_[from])
+          if (!taken && reads_own(r, *u.base.node))
+            taken = take_sum(i, group_of_[static_cast<size_t>(r)]);
+      }
+      if (!taken) leaves_[from] = true;
+    }
+  }
+  bool take_sum(size_t i, size_t group) {
+    const Info& info = analysis_.infos[i];
+    Candidate& c = groups_[group];
+    if (info.uses[0].relation != Relation::same || info.numel != c.numel) return false;
+    if (info.columns > kSummedColumns || (c.columns && info.columns % c.columns != 0)) return false;
+    if (has(before(group), i)) return false;
+    if (!c.sums.empty()) {
+      const size_t other = static_cast<size_t>(c.sums[0]);
+      if (analysis_.infos[other].columns != info.columns ||
+          g_.nodes[other]->outputs()[0].dtype != g_.nodes[i]->outputs()[0].dtype)
+        return false;
+    } else if (!c.cuts.empty()) {
+      // The kernel must be able to stop where a row ends.
+      Cuts cuts = c.cuts;
+      if (!unite(cuts, Cuts{info.columns}, 1)) return false;
+      c.cuts = std::move(cuts);
+    }
+    c.sums.push_back(static_cast<int>(i));
+    wait_for(group, i);
+    return true;
+  }
+  // What depends on node i has to wait for the group, whose result it now is.
+  void wait_for(size_t group, size_t i) {
+    for (size_t g = 0; g < n_; ++g)
+      if (g != group && groups_[g].alive && has(before(g), i)) add_before(g, group);
+  }
+
   // The last product that the group may take up where it ends.
   void find_product(size_t group) {
     Candidate& c = groups_[group];
@@ -319,10 +368,7 @@ class Grouper {
     if (c.product < 0) return;
     const size_t number = static_cast<size_t>(c.product);
     taken_[number] = true;
-    // What reads a product that is a result of the group has to wait for the group.
-    if (c.product_into >= 0) return;
-    for (size_t g = 0; g < n_; ++g)
-      if (g != group && groups_[g].alive && has(before(g), number)) add_before(g, group);
+    if (c.product_into < 0) wait_for(group, number);
   }
   // True iff node r reads of value p the elements that it walks itself.
   bool reads_own(int r, const Node& p) const {
@@ -359,9 +405,11 @@ class Grouper {
       Candidate& c = groups_[group_of_[i]];
       if (c.members.back() != static_cast<int>(i) || !analysis_.infos[i].fusable()) continue;
       find_product(group_of_[i]);
-      if (c.members.size() < 2 && c.product < 0) continue;
+      if (c.members.size() < 2 && c.product < 0 && c.sums.empty()) continue;
       if (c.product >= 0 && c.product_into < 0)
         out.group_of[static_cast<size_t>(c.product)] = static_cast<int>(out.groups.size());
+      for (int s : c.sums)
+        out.group_of[static_cast<size_t>(s)] = static_cast<int>(out.groups.size());
       for (int m : c.members)
         out.group_of[static_cast<size_t>(m)] = static_cast<int>(out.groups.size());
       out.groups.push_back(c);

@@ -18,11 +18,14 @@ struct Group {
   /// Where only members read it, one whose result has its type and is needed outside; else -1: the
   /// product is itself a result of the group.
   int product_into = -1;
+  /// Reductions over the rows of members, or of values that members read (Kind::across), all of as
+  /// many columns and of one dtype: results of the group, but no members.
+  std::vector<int> sums;
 };
 
 struct Grouping {
-  std::vector<Group> groups;  // of two members or more, or with a product; by last member
-  /// By node: the group that it is a member of, or a product and a result; -1 if there is none.
+  std::vector<Group> groups;  // of two members or more, or with a product or sums; by last member
+  /// By node: the group that it is a member of, or a result of as a product or sum; -1: none.
   std::vector<int> group_of;
   std::vector<Level> levels;  // by node: of its result in its group
 };

@@ -124,28 +124,26 @@ class Lowering {
       copy_to_body(static_cast<size_t>(m));
       values_[m] = compute(static_cast<size_t>(m));
     }
-    place_numbers();
-    LoopNest& nest = fused_->nest;
-    nest.n_inputs = static_cast<int>(nest.operands.size());
-    Graph& body = fused_->body;
-    for (int m : needed) {
-      const DType dtype = node(m).outputs()[0].dtype;
-      const bool by_row = level(m) != Level::element;
-      nest.operands.push_back({dtype, by_row ? Along::still : Along::unit});
-      nest.stores.push_back(values_.at(m));
-      fused_->offsets.push_back(0);
-      Dims strides;
-      for (int64_t step : walk_.steps) strides.push_back(own_step(step, level(m)));
-      fused_->strides.push_back(strides);
-      body.outputs.push_back({in_body_.at(&node(m)), 0});
+    for (int s : group_.sums) copy_to_body(static_cast<size_t>(s));
+    std::unordered_map<int, int> rows_at;  // by node: the operand that holds it
+    for (int s : group_.sums) {
+      const Info& info = analysis_.infos[static_cast<size_t>(s)];
+      if (!inside(*info.uses[0].base.node))
+        rows_at[summed(s)] = operand(info.uses[0], info.space, Level::element);
     }
+    place_numbers();
+    fused_->nest.n_inputs = static_cast<int>(fused_->nest.operands.size());
     std::vector<int> outputs = needed;
+    for (int m : needed) rows_at[m] = store(m);
+    fused_->n_stored = static_cast<int>(needed.size());
+    if (!group_.sums.empty()) take_sums(rows_at, outputs);
     if (fused_->product.kept) {
       fused_->offsets.push_back(0);
       fused_->strides.push_back(walk_.steps);
-      body.outputs.push_back({in_body_.at(&node(group_.product)), 0});
-      outputs.push_back(group_.product);
+      outputs.insert(outputs.begin() + fused_->n_stored, group_.product);
     }
+    Graph& body = fused_->body;
+    for (int m : outputs) body.outputs.push_back({in_body_.at(&node(m)), 0});
     body.n_results = body.outputs.size();
     collapse();
     classify_operands();
@@ -235,6 +233,42 @@ class Lowering {
       const Edge& e = n.inputs()[k];
       const Place place = analysis_.place(e);
       p.factors.push_back({input(place.base), place.offset, type_of(e).sizes, place.strides});
+    }
+  }
+
+  // -- results ---------------------------------------------------------------------------------
+
+  // The nest stores what member m gives. Returns the operand.
+  int store(int m) {
+    LoopNest& nest = fused_->nest;
+    const DType dtype = node(m).outputs()[0].dtype;
+    const bool by_row = level(m) != Level::element;
+    nest.operands.push_back({dtype, by_row ? Along::still : Along::unit});
+    nest.stores.push_back(values_.at(m));
+    fused_->offsets.push_back(0);
+    Dims strides;
+    for (int64_t step : walk_.steps) strides.push_back(own_step(step, level(m)));
+    fused_->strides.push_back(strides);
+    return static_cast<int>(nest.operands.size()) - 1;
+  }
+
+  // The node whose rows sum s adds up.
+  int summed(int s) const {
+    const Info& info = analysis_.infos[static_cast<size_t>(s)];
+    return static_cast<int>(info.uses[0].base.node->walk_slot);
+  }
+  // Sums are results behind all others; rows that are no results are stored for them.
+  void take_sums(std::unordered_map<int, int>& rows_at, std::vector<int>& outputs) {
+    FusedGroup::RowSums& sums = fused_->sums;
+    sums.columns = analysis_.infos[static_cast<size_t>(group_.sums[0])].columns;
+    sums.rows = group_.numel / sums.columns;
+    sums.dtype = node(group_.sums[0]).outputs()[0].dtype;
+    for (int s : group_.sums) {
+      const int rows = summed(s);
+      if (!rows_at.contains(rows)) rows_at[rows] = store(rows);
+      const int output = static_cast<int>(outputs.size()) + (fused_->product.kept ? 1 : 0);
+      sums.each.push_back({reduction_of(node(s)), rows_at.at(rows), output});
+      outputs.push_back(s);
     }
   }
 
@@ -391,10 +425,7 @@ class Lowering {
   int16_t reduction(const Node& n, size_t m) {
     using Fn = ReductionInfo::Fn;
     const DType out = n.outputs()[0].dtype;
-    const Fn fn =
-        n.op == &kSumTo
-            ? Fn::sum
-            : n.op->reduction(n.attrs(), static_cast<int>(analysis_.infos[m].space.size())).fn;
+    const Fn fn = reduction_of(n);
     int16_t x = read(m, 0, compute_lane(out));
     const LaneType type = program_.lane(x);
     if (fn == Fn::norm2) x = program_.binary(ScalarOp::mul, type, x, x);
@@ -449,13 +480,16 @@ class Lowering {
 
   // -- the shape of the walk -------------------------------------------------------------------
 
-  // Neighbouring dimensions that all operands walk through without a jump become one. Rows stay.
+  // Neighbouring dimensions that all operands walk through without a jump become one. Rows stay,
+  // those that are summed as well: the kernel runs some of them at a time.
   void collapse() {
     std::vector<Dims>& strides = fused_->strides;
     Dims extents = walk_.extents;
     for (size_t d = extents.size() - 1; d > 0; --d) {
-      if (group_.columns && walk_.steps[d] < group_.columns && walk_.steps[d - 1] >= group_.columns)
-        continue;
+      const auto ends = [&](int64_t columns) {
+        return columns && walk_.steps[d] < columns && walk_.steps[d - 1] >= columns;
+      };
+      if (ends(group_.columns) || ends(fused_->sums.columns)) continue;
       const auto runs_on = [&](const Dims& s) { return s[d - 1] == extents[d] * s[d]; };
       if (!std::all_of(strides.begin(), strides.end(), runs_on)) continue;
       extents[d - 1] *= extents[d];

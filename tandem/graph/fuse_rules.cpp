@@ -36,15 +36,15 @@ bool map_is_fusable(const Node& n) {
   return kernels::has_formula(n.op->map, lane);
 }
 
-// The number of elements in the trailing dimensions of `sizes` if `reduced` holds exactly for
+// The number of elements in the trailing dimensions of `sizes` if `chosen` holds exactly for
 // these, those of extent 1 aside; else 0.
 template <class F>
-int64_t trailing(IntArrayRef sizes, const F& reduced) {
+int64_t trailing(IntArrayRef sizes, const F& chosen) {
   int64_t columns = 1;
   bool inside = true;
   for (size_t d = sizes.size(); d-- > 0;) {
     if (sizes[d] == 1) continue;
-    if (!reduced(d)) {
+    if (!chosen(d)) {
       inside = false;
     } else {
       if (!inside) return 0;
@@ -102,7 +102,7 @@ class Analyser {
       i.kind = Kind::none;
       return;
     }
-    find_cuts(i);
+    if (i.fusable()) find_cuts(i);
   }
 
   // Where the first output lies. Only views have anything but themselves.
@@ -145,20 +145,30 @@ class Analyser {
   }
 
   Kind reduction(const Node& n, Info& i) {
-    const Dims& in = type_of(n.inputs()[0]).sizes;
+    const TensorType &x = type_of(n.inputs()[0]), &out = n.outputs()[0];
+    const Dims& in = x.sizes;
+    if (in.size() > 64 || reduction_of(n) == ReductionInfo::Fn::none) return Kind::none;
+    uint64_t reduced = 0;
     if (n.op == &kSumTo) {
-      const Dims& out = n.outputs()[0].sizes;
-      const size_t extra = in.size() - out.size();
-      i.columns = trailing(in, [&](size_t d) { return d < extra || out[d - extra] != in[d]; });
+      const size_t extra = in.size() - out.sizes.size();
+      for (size_t d = 0; d < in.size(); ++d)
+        if (d < extra || out.sizes[d - extra] != in[d]) reduced |= uint64_t{1} << d;
     } else {
-      const ReductionInfo r = n.op->reduction(n.attrs(), static_cast<int>(in.size()));
-      if (r.fn == ReductionInfo::Fn::none || in.size() > 64) return Kind::none;
-      i.columns = trailing(in, [&](size_t d) { return (r.dims >> d & 1) != 0; });
+      reduced = n.op->reduction(n.attrs(), static_cast<int>(in.size())).dims;
+    }
+    const auto is_reduced = [&](size_t d) { return (reduced >> d & 1) != 0; };
+    Kind kind = Kind::reduce;
+    i.columns = trailing(in, is_reduced);
+    if (i.columns == 0) {
+      kind = Kind::across;
+      i.columns = trailing(in, [&](size_t d) { return !is_reduced(d); });
+      if (i.columns == numel_of(in) || x.dtype != out.dtype) return Kind::none;
+      if (out.dtype != kFloat && out.dtype != kDouble) return Kind::none;
     }
     if (i.columns == 0) return Kind::none;
     i.space = in;
     use(i, n.inputs()[0]);
-    return Kind::reduce;
+    return kind;
   }
 
   // True iff the index has one entry for each row of x along the last dimension, and rows are more
@@ -273,6 +283,11 @@ class Analyser {
 };
 
 }  // namespace
+
+ReductionInfo::Fn reduction_of(const Node& n) {
+  if (n.op == &kSumTo) return ReductionInfo::Fn::sum;
+  return n.op->reduction(n.attrs(), static_cast<int>(type_of(n.inputs()[0]).sizes.size())).fn;
+}
 
 bool is_product(const Node& n) { return n.op == &kMm || n.op == &kBmm || n.op == &kAddmm; }
 

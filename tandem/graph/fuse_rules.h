@@ -15,6 +15,7 @@ enum class Kind : uint8_t {
   none,     // not fused
   view,     // becomes strides
   fill,     // the same number everywhere: becomes a constant
+  across,   // OpDef::reduction over leading dimensions: may follow the group of what it reads
   map,      // OpDef::map
   convert,  // to another dtype, or a copy
   reduce,   // OpDef::reduction over trailing dimensions
@@ -24,6 +25,8 @@ enum class Kind : uint8_t {
 
 /// True for matrix products, which a group may take up where they end.
 bool is_product(const Node& n);
+/// What a node of Kind::reduce or across combines its elements by.
+ReductionInfo::Fn reduction_of(const Node& n);
 
 /// How the elements of a node's space and those of a value that it reads correspond.
 enum class Relation : uint8_t {
@@ -56,7 +59,7 @@ struct Info {
   Kind kind = Kind::none;
   Dims space;           // the elements that the node walks
   int64_t numel = 0;    // of the space
-  int64_t columns = 0;  // elements a row, for kinds that need whole rows; else 0
+  int64_t columns = 0;  // elements a row, for kinds that need whole rows or reduce them; else 0
   SmallVector<Use, 3> uses;
   Cuts cuts;
   double number = 0;  // of Kind::fill

@@ -4,57 +4,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "tandem/kernels/reduce_columns.h"
 #include "tandem/kernels/reduce_plan.h"
-#include "tandem/kernels/reduce_simd.h"
 
 namespace tandem::kernels {
 namespace {
-
-// What happens to an element before it is combined, where CombineOps does not do it by itself.
-enum class Premap : uint8_t { None, Nonzero, Abs, NanToZero, AbsPower };
-// What happens to the combined value.
-enum class Finish : uint8_t { None, Divide, Any, All, Root, PowerRoot };
-
-struct Recipe {
-  Combine combine;
-  Premap premap;
-  Finish finish;
-};
-
-Recipe recipe(ReduceFn fn, double p) {
-  switch (fn) {
-    case ReduceFn::Sum:
-      return {Combine::Sum, Premap::None, Finish::None};
-    case ReduceFn::Mean:
-      return {Combine::Sum, Premap::None, Finish::Divide};
-    case ReduceFn::Prod:
-      return {Combine::Prod, Premap::None, Finish::None};
-    case ReduceFn::Max:
-      return {Combine::Max, Premap::None, Finish::None};
-    case ReduceFn::Min:
-      return {Combine::Min, Premap::None, Finish::None};
-    case ReduceFn::Any:
-      return {Combine::Sum, Premap::Nonzero, Finish::Any};
-    case ReduceFn::All:
-      return {Combine::Sum, Premap::Nonzero, Finish::All};
-    case ReduceFn::CountNonzero:
-      return {Combine::Sum, Premap::Nonzero, Finish::None};
-    case ReduceFn::NanSum:
-      return {Combine::Sum, Premap::NanToZero, Finish::None};
-    case ReduceFn::Norm:
-      if (p == 2) return {Combine::SumSquares, Premap::None, Finish::Root};
-      if (p == 1) return {Combine::Sum, Premap::Abs, Finish::None};
-      if (p == 0) return {Combine::Sum, Premap::Nonzero, Finish::None};
-      if (std::isinf(p)) return {p > 0 ? Combine::Max : Combine::Min, Premap::Abs, Finish::None};
-      return {Combine::Sum, Premap::AbsPower, Finish::PowerRoot};
-    case ReduceFn::SumPowers:
-      if (p == 2) return {Combine::SumSquares, Premap::None, Finish::None};
-      if (p == 1) return {Combine::Sum, Premap::Abs, Finish::None};
-      if (p == 0) return {Combine::Sum, Premap::Nonzero, Finish::None};
-      return {Combine::Sum, Premap::AbsPower, Finish::None};
-  }
-  return {};
-}
 
 template <class C>
 void apply_premap(Premap premap, double p, C* x, int64_t n) {
@@ -77,25 +31,6 @@ void apply_premap(Premap premap, double p, C* x, int64_t n) {
     default:
       break;
   }
-}
-
-template <class C>
-C finished(Finish finish, C value, int64_t count, double p) {
-  switch (finish) {
-    case Finish::None:
-      return value;
-    case Finish::Divide:
-      return value / static_cast<C>(count);
-    case Finish::Any:
-      return value > 0;
-    case Finish::All:
-      return value == static_cast<C>(count);
-    case Finish::Root:
-      return static_cast<C>(std::sqrt(value));
-    case Finish::PowerRoot:
-      return static_cast<C>(std::pow(static_cast<double>(value), 1 / p));
-  }
-  return value;
 }
 
 template <class C>
@@ -288,12 +223,8 @@ void reduce_segments(const Job<C>& job) {
 template <class C>
 class ColumnReduction {
  public:
-  explicit ColumnReduction(const Job<C>& job) : job_(job), plan_(job.plan) {
-    if (plan_.n_columns < kLanes<C> && plan_.n_inner >= kRowBlock)
-      while (copies_ * plan_.n_columns < kLanes<C>) copies_ *= 2;
-    width_ = copies_ * plan_.n_columns;
-    rows_ = ceil_div(plan_.n_inner, copies_);
-    blocks_ = ceil_div(rows_, kRowBlock);
+  explicit ColumnReduction(const Job<C>& job)
+      : job_(job), plan_(job.plan), wide_(WideRows::of<C>(plan_.n_inner, plan_.n_columns)) {
     // The wide rows of a block are runs of one flat group.
     flat_ = plan_.inner;
     for (const Axis& a : plan_.columns) {
@@ -303,18 +234,18 @@ class ColumnReduction {
         flat_.push_back(a);
       }
     }
-    direct_ = job.direct && (copies_ > 1 ? unit_stride(flat_) : unit_stride(plan_.columns));
+    direct_ = job.direct && (wide_.copies > 1 ? unit_stride(flat_) : unit_stride(plan_.columns));
     tile_ = direct_ ? 512 : kTileIndirect;
     columns_out_ = plan_.columns;
     for (Axis& a : columns_out_) a.in = a.out;
   }
 
   void run() {
-    const int64_t tiles = copies_ > 1 ? 1 : ceil_div(width_, tile_);
+    const int64_t tiles = wide_.copies > 1 ? 1 : ceil_div(wide_.width, tile_);
     const int64_t units = plan_.n_kept * tiles;
-    const int64_t all_blocks = plan_.n_outer * blocks_;
-    const int64_t unit_width = std::min(width_, tile_);
-    const int64_t each = all_blocks * std::min(kRowBlock, rows_) * unit_width;
+    const int64_t all_blocks = plan_.n_outer * wide_.blocks;
+    const int64_t unit_width = std::min(wide_.width, tile_);
+    const int64_t each = all_blocks * std::min(kRowBlock, wide_.rows) * unit_width;
     if (units < 8 && each >= 4 * kGrainElements) {
       // Runs of 2^k blocks each give one partial row; a second counter puts these together.
       int64_t run = 1;
@@ -388,43 +319,44 @@ class ColumnReduction {
   Unit locate(int64_t u, int64_t tiles) const {
     AxesWalk kept(plan_.kept);
     kept.seek(u / tiles);
-    if (copies_ > 1) return {kept.in, kept.out, 0, width_};
+    if (wide_.copies > 1) return {kept.in, kept.out, 0, wide_.width};
     const int64_t first = u % tiles * tile_;
-    return {kept.in, kept.out, first, std::min(tile_, width_ - first)};
+    return {kept.in, kept.out, first, std::min(tile_, wide_.width - first)};
   }
 
   void add_blocks(const Unit& unit, int64_t begin, int64_t end, C* total) const {
     AxesWalk outer(plan_.outer);
     if (end - begin == 1) {
-      outer.seek(begin / blocks_);
-      add_block(unit, unit.in + outer.in, begin % blocks_, total);
+      outer.seek(begin / wide_.blocks);
+      add_block(unit, unit.in + outer.in, begin % wide_.blocks, total);
       return;
     }
     Counter counter(job_.ops, end - begin, unit.width);
     Scratch<C> acc(unit.width);
-    outer.seek(begin / blocks_);
+    outer.seek(begin / wide_.blocks);
     for (int64_t i = begin; i < end; ++i) {
-      add_block(unit, unit.in + outer.in, i % blocks_, acc.get());
+      add_block(unit, unit.in + outer.in, i % wide_.blocks, acc.get());
       counter.push(acc.get());
-      if ((i + 1) % blocks_ == 0) outer.next();
+      if ((i + 1) % wide_.blocks == 0) outer.next();
     }
     std::memcpy(total, counter.finish(), static_cast<size_t>(unit.width) * sizeof(C));
   }
 
   // Up to kRowBlock rows in one.
   void add_block(const Unit& unit, int64_t base, int64_t block, C* acc) const {
-    const int64_t from = block * kRowBlock, n = std::min(kRowBlock, rows_ - from);
+    const int64_t from = block * kRowBlock, n = std::min(kRowBlock, wide_.rows - from);
     alignas(64) C buffer[kRowBlock * kTileIndirect];
     int64_t offset[kRowBlock];
     const C* x = buffer;
     // The last wide row may be short.
     const int64_t elements = plan_.n_inner * plan_.n_columns;
-    const int64_t left = copies_ > 1 ? std::min(n * width_, elements - from * width_) : n * width_;
-    const int64_t whole = copies_ > 1 ? left / width_ : n;
+    const int64_t left = wide_.copies > 1 ? std::min(n * wide_.width, elements - from * wide_.width)
+                                          : n * wide_.width;
+    const int64_t whole = wide_.copies > 1 ? left / wide_.width : n;
     if (direct_) {
       x = job_.ptr(base + unit.first);
-      if (copies_ > 1) {
-        for (int64_t r = 0; r < n; ++r) offset[r] = (from + r) * width_;
+      if (wide_.copies > 1) {
+        for (int64_t r = 0; r < n; ++r) offset[r] = (from + r) * wide_.width;
       } else {
         int64_t* to = offset;
         for_runs(plan_.inner, from, n, [&](int64_t first, int64_t stride, int64_t count) {
@@ -435,21 +367,17 @@ class ColumnReduction {
       for (int64_t r = 0; r < n; ++r) offset[r] = r * unit.width;
       pack(unit, base, from, n, left, buffer);
     }
-    int64_t r = 0;
-    bool first = true;
-    for (; r + kRowsAtOnce <= whole; r += kRowsAtOnce, first = false)
-      job_.ops.add_rows(acc, x, offset + r, unit.width, first);
-    for (; r < whole; ++r, first = false) job_.ops.add_row(acc, x + offset[r], unit.width, first);
+    add_wide_rows(job_.ops, acc, x, offset, whole, unit.width, true);
     if (whole < n) {
-      if (first) std::fill_n(acc, unit.width, job_.ops.identity);
-      job_.ops.add_row(acc, x + offset[whole], left - whole * width_, false);
+      if (whole == 0) std::fill_n(acc, unit.width, job_.ops.identity);
+      job_.ops.add_row(acc, x + offset[whole], left - whole * wide_.width, false);
     }
   }
 
   void pack(const Unit& unit, int64_t base, int64_t from, int64_t n, int64_t left,
             C* buffer) const {
-    if (copies_ > 1) {
-      for_runs(flat_, from * width_, left, [&](int64_t offset, int64_t stride, int64_t count) {
+    if (wide_.copies > 1) {
+      for_runs(flat_, from * wide_.width, left, [&](int64_t offset, int64_t stride, int64_t count) {
         job_.fetch(base + offset, stride, count, buffer);
         buffer += count;
       });
@@ -462,9 +390,8 @@ class ColumnReduction {
   }
 
   void finish(const Unit& unit, C* total) const {
-    for (int64_t half = copies_ / 2; half > 0; half /= 2)
-      job_.ops.merge(total, total + half * plan_.n_columns, half * plan_.n_columns);
-    const int64_t n = copies_ > 1 ? plan_.n_columns : unit.width;
+    fold_copies(job_.ops, total, wide_.copies, plan_.n_columns);
+    const int64_t n = wide_.copies > 1 ? plan_.n_columns : unit.width;
     if (job_.how.finish != Finish::None)
       for (int64_t i = 0; i < n; ++i)
         total[i] = finished(job_.how.finish, total[i], plan_.reduced(), job_.p);
@@ -476,7 +403,8 @@ class ColumnReduction {
 
   const Job<C>& job_;
   const ReducePlan& plan_;
-  int64_t copies_ = 1, width_, rows_, blocks_, tile_;
+  const WideRows wide_;
+  int64_t tile_;
   bool direct_;
   Axes flat_, columns_out_;
 };
@@ -528,11 +456,9 @@ bool run_small(const Recipe& how, const Array& in, const bool* reduced_dims, con
     if (inner == 1) return false;
     if (first_reduced) {
       if (outer > kRowBlock || (inner < kLanes<C> && outer >= kRowBlock)) return false;
-      int64_t offset[kRowBlock], r = 0;
-      for (; r < outer; ++r) offset[r] = r * inner;
-      for (r = 0; r + kRowsAtOnce <= outer; r += kRowsAtOnce)
-        ops.add_rows(to, in.ptr<C>(), offset + r, inner, r == 0);
-      for (; r < outer; ++r) ops.add_row(to, in.ptr<C>() + offset[r], inner, r == 0);
+      int64_t offset[kRowBlock];
+      for (int64_t r = 0; r < outer; ++r) offset[r] = r * inner;
+      add_wide_rows(ops, to, in.ptr<C>(), offset, outer, inner, true);
       count = outer;
     } else {
       ops.blocks(in.ptr<C>(), inner, inner, outer, to);

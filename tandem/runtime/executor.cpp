@@ -5,39 +5,17 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "tandem/base/memory.h"
 #include "tandem/base/parallel.h"
 #include "tandem/core/apply.h"
 #include "tandem/core/tensor_impl.h"
-#include "tandem/runtime/memory_plan.h"
+#include "tandem/runtime/executor_detail.h"
 
 namespace tandem::runtime {
 namespace {
 
 constinit thread_local StepObserver* t_observer = nullptr;
-
-/// Memory for the rows that a kernel keeps; each thread has its own for all its loops.
-class LoopScratch {
- public:
-  ~LoopScratch() { std::free(data_); }
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      data_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-      if (!data_) throw std::bad_alloc();
-      size_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
-thread_local LoopScratch t_scratch;
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -73,15 +51,6 @@ void copy(const TensorImpl& from, const TensorImpl& to) {
 }
 
 }  // namespace
-
-/// One step with everything that it needs in place.
-struct Executor::Call {
-  KernelArgs args;
-  Loop* loop = nullptr;  // of a fused step, with what its kernel is called with
-  LoopCall loop_call = {};
-  const KernelArgs* product = nullptr;  // what comes before the loop, where something does
-  bool kept = false;                    // True iff the step is left out while that is valid.
-};
 
 /// What one call of the plan works with.
 struct Executor::Instance {
@@ -198,6 +167,7 @@ Executor::Executor(Plan plan) : plan_(std::move(plan)), is_written_(plan_.inputs
     Loop& loop = loops_[s.loop];
     loop.planned = &plan_.loops[s.loop];
     loop.kernel = jit::request(loop.planned->group->nest);
+    add_sums(loop);
     if (!s.in_place) continue;
     const PlannedArray* arrays = &plan_.arrays[s.first];
     for (uint32_t k = 0; k < s.n_outputs; ++k) {
@@ -422,98 +392,6 @@ void Executor::commit(Instance& instance, ArrayRef<Tensor> arguments,
     if (instance.held[i]) copy(*instance.held[i], *t);
     t->bump("compiled function");
   }
-}
-
-/// The ops that a fused step stands for, one by one: what runs until its kernel is ready.
-void Executor::run_body(const Call& call) {
-  Loop& loop = *call.loop;
-  const auto written = [&](uint32_t k) {
-    return std::any_of(loop.over.begin(), loop.over.end(),
-                       [&](const Graph::Write& w) { return w.output == k; });
-  };
-  std::call_once(loop.body_made, [&] {
-    // To the body, results that lie over inputs are writes to them.
-    Graph body = loop.planned->group->body;
-    std::vector<Edge> outputs;
-    for (uint32_t k = 0; k < body.outputs.size(); ++k)
-      if (!written(k)) outputs.push_back(body.outputs[k]);
-    body.n_results = outputs.size();
-    for (const Graph::Write& w : loop.over) {
-      body.writes.push_back({static_cast<uint32_t>(outputs.size()), w.input});
-      outputs.push_back(body.outputs[w.output]);
-    }
-    body.outputs = std::move(outputs);
-    PlanOptions options;
-    options.dense_results = true;
-    loop.body = std::make_unique<Executor>(make_plan(body, options));
-  });
-  SmallVector<void*, 8> inputs, outputs;
-  for (int i = 0; i < call.args.n_inputs; ++i) inputs.push_back(call.args.in(i).data);
-  for (uint32_t k = 0; k < static_cast<uint32_t>(call.args.n_outputs); ++k)
-    if (!written(k)) outputs.push_back(call.args.out(static_cast<int>(k)).data);
-  loop.body->run(inputs.data(), outputs.data());
-}
-
-void Executor::run_loop(const Call& call) {
-  const Loop& loop = *call.loop;
-  const LoopFunction function = loop.kernel->function.load(std::memory_order_acquire);
-  if (!function) [[unlikely]]
-    return run_body(call);
-  const PlannedLoop& planned = *loop.planned;
-  if (!planned.group->checks.empty()) check_indices(*planned.group, call.args.inputs);
-  if (planned.panel > 0) return run_panels(call, function);
-  if (call.product) call.product->op.kernel(*call.product);
-  const size_t scratch = loop.kernel->scratch_bytes(planned.group->columns());
-  parallel_for(0, planned.count, planned.grain, [&](int64_t begin, int64_t end) {
-    if (scratch == 0) return function(&call.loop_call, begin, end);
-    LoopCall mine = call.loop_call;
-    mine.scratch = t_scratch.get(scratch);
-    function(&mine, begin, end);
-  });
-}
-
-/// Some rows of the product, then the loop over them, by each thread for itself.
-void Executor::run_panels(const Call& call, LoopFunction function) {
-  const Loop& loop = *call.loop;
-  const PlannedLoop& planned = *loop.planned;
-  const FusedGroup& group = *planned.group;
-  const Array &first = call.product->in(0), &whole = call.product->out();
-  const int64_t rows = whole.sizes[0], row = whole.sizes[1];
-  const auto size = static_cast<int64_t>(size_of(whole.dtype));
-  const bool kept = group.product.kept;
-  const int64_t panel_bytes =
-      kept ? 0 : (planned.panel * row * size + kAlignment - 1) / kAlignment * kAlignment;
-  const size_t scratch = loop.kernel->scratch_bytes(group.columns());
-  const int64_t items = planned.count / rows;  // of the loop, for one row of the product
-  parallel_for(0, (rows + planned.panel - 1) / planned.panel, 1, [&](int64_t begin, int64_t end) {
-    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes) + scratch));
-    SmallVector<Array, 3> factors(call.product->inputs,
-                                  call.product->inputs + call.product->n_inputs);
-    SmallVector<void*, 8> data(call.loop_call.data,
-                               call.loop_call.data + group.nest.operands.size());
-    LoopCall mine = call.loop_call;
-    mine.data = data.data();
-    mine.scratch = own + panel_bytes;
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t from = p * planned.panel, to = std::min(rows, from + planned.panel);
-      int64_t sizes[2] = {first.sizes[0], first.sizes[1]};
-      sizes[group.product.row_dim] = to - from;
-      factors[0] = first;
-      factors[0].data = first.ptr<char>() + from * first.strides[group.product.row_dim] * size;
-      factors[0].sizes = sizes;
-      factors[0].numel = sizes[0] * sizes[1];
-      factors[0].contiguous = is_contiguous({sizes, 2}, first.stride());
-      char* panel = kept ? whole.ptr<char>() + from * row * size : own;
-      const int64_t part_sizes[2] = {to - from, row};
-      const Array part{panel, part_sizes, whole.strides, (to - from) * row, 2, whole.dtype, true};
-      call.product->op.kernel({call.product->op, factors.data(), call.product->n_inputs, &part, 1,
-                               call.product->attr_ref});
-      // The loop counts rows from the first of all.
-      for (size_t operand = 0; operand < group.source.size(); ++operand)
-        if (group.source[operand] < 0) data[operand] = panel - from * row * size;
-      function(&mine, from * items, to * items);
-    }
-  });
 }
 
 namespace {

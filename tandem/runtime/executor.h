@@ -8,6 +8,9 @@
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/runtime/plan.h"
 
+namespace tandem::kernels {
+class RowReduction;
+}
 namespace tandem::runtime {
 
 using jit::Pause;
@@ -50,7 +53,8 @@ class Executor {
   struct Loop {
     const PlannedLoop* planned = nullptr;
     std::shared_ptr<jit::Kernel> kernel;
-    std::vector<Graph::Write> over;  // which results lie over which inputs
+    std::vector<kernels::RowReduction> sums;  // as FusedGroup::sums
+    std::vector<Graph::Write> over;           // which results lie over which inputs
     std::once_flag body_made;
     std::unique_ptr<Executor> body;
   };
@@ -68,9 +72,11 @@ class Executor {
   void collect_results(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured,
                        Tensor* results) const;
   void commit(Instance& instance, ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured) const;
+  static void add_sums(Loop& loop);
   static void run_loop(const Call& call);
   static void run_body(const Call& call);
   static void run_panels(const Call& call, LoopFunction function);
+  static void run_sums(const Call& call, LoopFunction function);
   static void run_step(const Call& call);
   bool still_prepared(Instance& instance) const;
   void run_steps(Instance& instance) const;

@@ -347,6 +347,8 @@ bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32
   // A product that is a result is made before anything else is read.
   if (group.product.kept && static_cast<int>(k) == group.product.output)
     return inputs_in(n, buffer).empty();
+  // Sums have other shapes.
+  if (static_cast<int>(k) >= group.n_stored) return inputs_in(n, buffer).empty();
   const size_t out = static_cast<size_t>(group.nest.n_inputs) + k;
   for (uint32_t other = 0; other < n.n_outputs; ++other)
     if (other != k && buffer_of(values_[first_value_[n.walk_slot] + other]) == buffer) return false;
@@ -354,6 +356,10 @@ bool Planner::fused_may_overwrite(const Node& n, const FusedGroup& group, uint32
   for (const uint32_t i : inputs_in(n, buffer)) {
     const Value& in = value(n.inputs()[i]);
     if (++readers > 1 || in.offset != 0 || in.type->dtype != n.outputs()[k].dtype) return false;
+    // Rows that are summed are read again when the loop has been over them.
+    for (const FusedGroup::RowSum& s : group.sums.each)
+      if (s.operand < group.nest.n_inputs && group.source[s.operand] == static_cast<int>(i))
+        return false;
     for (size_t operand = 0; operand < group.source.size(); ++operand)
       if (group.source[operand] == static_cast<int>(i) &&
           (group.offsets[operand] != group.offsets[out] ||
@@ -426,7 +432,7 @@ int64_t Planner::panel_of(int32_t step) const {
   const FusedGroup::Product& product = group.product;
   const auto size = static_cast<int64_t>(size_of(n.outputs()[product.output].dtype));
   const int64_t bytes = numel_of(product.sizes) * size;
-  if (product.row_dim < 0 || bytes < 2 * kPanelBytes) return 0;
+  if (product.row_dim < 0 || bytes < 2 * kPanelBytes || !group.sums.each.empty()) return 0;
   const int64_t rows = product.sizes[0];
   // The loop must walk the product's elements in their order, whole rows of it at a time.
   const size_t out = static_cast<size_t>(group.nest.n_inputs + product.output);

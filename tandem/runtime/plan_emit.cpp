@@ -134,7 +134,15 @@ void Planner::emit_step(const Node& n) {
 PlannedLoop Planner::loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const {
   PlannedLoop loop;
   loop.group = &group;
+  const size_t n_placed = group.source.size() + static_cast<size_t>(group.n_stored);
   for (size_t operand = 0; operand < group.nest.operands.size(); ++operand) {
+    loop.strides.insert(loop.strides.end(), group.strides[operand].begin(),
+                        group.strides[operand].end());
+    // Rows that are only summed: in memory of the thread that makes them.
+    if (operand >= n_placed) {
+      loop.operands.push_back({});
+      continue;
+    }
     size_t at = n_inputs + operand - group.source.size();
     if (operand < group.source.size())
       at = group.source[operand] >= 0 ? group.source[operand] : n_inputs + group.product.output;
@@ -143,8 +151,6 @@ PlannedLoop Planner::loop_of(const FusedGroup& group, uint32_t first, uint32_t n
     Place place = array.place;
     place.offset += group.offsets[operand] * static_cast<int64_t>(size_of(array.type.dtype));
     loop.operands.push_back(place);
-    loop.strides.insert(loop.strides.end(), group.strides[operand].begin(),
-                        group.strides[operand].end());
   }
   const LoopSplit split = split_of(group);
   loop.count = split.count;

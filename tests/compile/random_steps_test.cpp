@@ -116,7 +116,7 @@ class Step {
     }
   }
   Tensor row_layer(const Tensor& a, const Tensor& b) {
-    switch (number(8)) {
+    switch (number(11)) {
       case 0:
         return softmax(a, 1);
       case 1:
@@ -131,6 +131,15 @@ class Step {
         return b - a.amax(1, true);
       case 6:
         return a.cumsum(0) * 0.1;
+      case 7:
+        return a.tanh() - b.amax(0) * 0.1;
+      case 8:
+        return a * 0.5 + (a * b).mean(0, true).sigmoid();
+      case 9: {
+        const Tensor squares = a.square();
+        results_.push_back(squares.sum(0).detach());
+        return b / (squares + 1) - b.norm(2, 0) * 0.01;
+      }
       default:
         return a.flip({0}) + b.sum() * 0.001;
     }

@@ -90,15 +90,34 @@ void call_kernel(const FusedGroup& group, const std::vector<Tensor>& inputs,
   }
   std::vector<void*> data;
   std::vector<int64_t> strides;
+  const size_t first_result = group.source.size();
+  std::vector<Tensor> stored(outputs.begin(), outputs.begin() + group.n_stored);
+  while (first_result + stored.size() < group.nest.operands.size())
+    stored.push_back(empty({group.sums.rows, group.sums.columns}, group.sums.dtype));
   for (size_t k = 0; k < group.nest.operands.size(); ++k) {
-    const Tensor& t = k >= group.source.size() ? outputs[k - group.source.size()]
-                      : group.source[k] < 0    ? product
-                                               : inputs[static_cast<size_t>(group.source[k])];
+    const Tensor& t = k >= first_result     ? stored[k - first_result]
+                      : group.source[k] < 0 ? product
+                                            : inputs[static_cast<size_t>(group.source[k])];
     data.push_back(static_cast<char*>(t.data_ptr()) +
                    group.offsets[k] * static_cast<int64_t>(size_of(t.dtype())));
     strides.insert(strides.end(), group.strides[k].begin(), group.strides[k].end());
   }
   run(LoopCall{data.data(), group.extents.data(), strides.data(), scratch});
+  for (const FusedGroup::RowSum& s : group.sums.each) {
+    using Fn = ReductionInfo::Fn;
+    const auto k = static_cast<size_t>(s.operand);
+    const Tensor rows = (k >= first_result ? stored[k - first_result]
+                                           : inputs[static_cast<size_t>(group.source[k])])
+                            .reshape({group.sums.rows, group.sums.columns});
+    Tensor& out = outputs[static_cast<size_t>(s.output)];
+    out.copy_((s.fn == Fn::sum    ? rows.sum(0)
+               : s.fn == Fn::mean ? rows.mean(0)
+               : s.fn == Fn::prod ? rows.prod(0)
+               : s.fn == Fn::max  ? rows.amax(0)
+               : s.fn == Fn::min  ? rows.amin(0)
+                                  : rows.norm(2, 0))
+                  .reshape(out.sizes()));
+  }
 }
 
 /// The nest, instruction by instruction.

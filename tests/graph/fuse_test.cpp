@@ -139,9 +139,98 @@ TEST(Fuse, ReductionOfAllElementsEndsAKernel) {
             2u);
 }
 
-TEST(Fuse, ColumnReductionsStayApart) {
-  const Graph f = fused([](Tensor x) { return (x * 2).exp().sum(0) + 1; }, {randn({8, 30})});
-  EXPECT_EQ(steps(f).size(), 3u);
+TEST(Fuse, RowsAreSummedAsTheyAreMade) {
+  const Tensor x = randn({70, 30}), row = randn({30});
+  Graph f = fused([](Tensor x) { return (x * 2).exp().sum(0); }, {x});
+  ASSERT_EQ(steps(f).size(), 1u);
+  EXPECT_EQ(groups(f)[0]->sums.each.size(), 1u);
+  EXPECT_EQ(groups(f)[0]->n_stored, 0) << "nobody needs the rows themselves";
+  EXPECT_EQ(groups(f)[0]->nest.stores.size(), 1u);
+
+  // Every reduction that there is, of two values, one of them a result as well.
+  f = fused(
+      [](const std::vector<Tensor>& a) -> std::vector<Tensor> {
+        const Tensor y = (a[0] + a[1]).tanh(), z = y * y;
+        return {y,         y.sum(0),    y.mean({0}, true), y.prod(0),
+                y.amax(0), z.amin({0}), z.norm(2, 0),      z.sum_to_size({1, 30})};
+      },
+      {x, row});
+  ASSERT_EQ(steps(f).size(), 1u);
+  EXPECT_EQ(groups(f)[0]->sums.each.size(), 7u);
+  EXPECT_EQ(groups(f)[0]->n_stored, 1);
+  EXPECT_EQ(groups(f)[0]->nest.stores.size(), 2u);
+
+  // All gradients of a layer norm, of its weight and bias too.
+  f = fused(
+      [](const std::vector<Tensor>& a) {
+        const Tensor x = a[0].detach().requires_grad_(true), w = a[1].detach().requires_grad_(true),
+                     b = a[2].detach().requires_grad_(true);
+        return autograd::grad({layer_norm_of(x, w, b)}, {x, w, b}, {a[3]});
+      },
+      {x, row, randn({30}), randn({70, 30})});
+  EXPECT_EQ(steps(f).size(), 1u);
+  EXPECT_EQ(groups(f)[0]->sums.each.size(), 2u);
+
+  // Over leading dimensions that are several, through a view, behind a product.
+  f = fused([](Tensor x) { return (x.view({7, 10, 30}) + 1).sum({0, 1}); }, {x});
+  EXPECT_EQ(steps(f).size(), 1u);
+  f = fused(
+      [](Tensor g, Tensor w, Tensor y) -> std::vector<Tensor> {
+        const Tensor d = g.mm(w) * (y > 0);
+        return {d, d.sum(0)};
+      },
+      {randn({70, 5}), randn({5, 30}), x});
+  ASSERT_EQ(steps(f).size(), 1u);
+  EXPECT_NE(groups(f)[0]->product.op, nullptr);
+  // Rows that are only read.
+  f = fused(
+      [](Tensor x, Tensor y) -> std::vector<Tensor> {
+        return {(x * 2 + y).tanh(), x.sum(0), y.amax(0)};
+      },
+      {x, randn({70, 30})});
+  EXPECT_EQ(steps(f).size(), 1u);
+  // A value that repeats over samples and one that repeats over samples and rows.
+  f = fused(
+      [](Tensor x, Tensor p, Tensor b) {
+        return (x.view({7, 10, 30}) * p + b).sum({0, 1});
+      },
+      {x, randn({10, 30}), row});
+  EXPECT_EQ(steps(f).size(), 1u);
+}
+
+TEST(Fuse, WhatIsNotSummedWithItsRows) {
+  // What comes after the sums has other elements.
+  EXPECT_EQ(
+      steps(fused([](Tensor x) { return (x * 2).exp().sum(0) + 1; }, {randn({8, 30})})).size(), 2u);
+  // A value that is needed again in the same rows.
+  EXPECT_EQ(steps(fused(
+                      [](Tensor x) {
+                        const Tensor e = x.exp();
+                        return e / e.sum(0);
+                      },
+                      {randn({8, 30})}))
+                .size(),
+            2u);
+  // Neither the first nor the last dimension, integers, sums of different columns, long rows.
+  EXPECT_EQ(steps(fused([](Tensor x) { return (x * 2).sum(1); }, {randn({4, 8, 5})})).size(), 2u);
+  EXPECT_EQ(
+      steps(fused([](Tensor x) { return (x * 2).sum(0); }, {randint(9, {8, 5}, kLong)})).size(),
+      2u);
+  const Graph f = fused(
+      [](Tensor x) -> std::vector<Tensor> {
+        const Tensor y = x.exp();
+        return {y.sum(0), y.sum({0, 1})};
+      },
+      {randn({4, 8, 5})});
+  EXPECT_EQ(steps(f).size(), 2u);
+  EXPECT_EQ(groups(f).at(0)->sums.each.size(), 1u);
+  EXPECT_EQ(steps(fused([](Tensor x) { return (x * 2).sum(0); }, {randn({8, 5000})})).size(), 2u);
+  // A transposed view is added up in the order of its own rows.
+  EXPECT_EQ(steps(fused([](Tensor x) { return (x * 2).t().sum(0); }, {randn({8, 5})})).size(), 2u);
+  // What the rows need in turn depends on the sum.
+  EXPECT_EQ(
+      steps(fused([](Tensor x) { return (x + x.sum(0).exp()).tanh(); }, {randn({8, 30})})).size(),
+      3u);
 }
 
 TEST(Fuse, ValuesByRowJoinTheRows) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tandem/base/parallel.h"
+#include "tandem/kernels/reduce_rows.h"
 #include "tests/kernels/block.h"
 
 namespace tandem {
@@ -309,6 +310,40 @@ TEST(Reduce, ConvertsBeforeCombining) {
   Block yes({1}, kBool);
   kernels::reduce(ReduceFn::All, small.array(), Mask(1).on, yes.array());
   EXPECT_EQ(yes.get(0), 1);
+}
+
+// Rows that are handed over some at a time, the blocks in any order, give the bits of the whole.
+template <class T>
+void expect_rows_like_the_whole(ReduceFn fn, int64_t rows, int64_t columns) {
+  std::vector<T> x(static_cast<size_t>(rows * columns));
+  Stream values(static_cast<uint64_t>(rows * 1000 + columns));
+  for (T& v : x) v = static_cast<T>(values.next() * 0.1 + (fn == ReduceFn::Prod ? 1 : 0));
+  const int64_t in_sizes[] = {rows, columns}, in_strides[] = {columns, 1};
+  const int64_t out_sizes[] = {1, columns}, out_strides[] = {columns, 1};
+  const bool reduced[] = {true, false};
+  std::vector<T> whole(static_cast<size_t>(columns)), parts(whole);
+  kernels::reduce(fn, {x.data(), in_sizes, in_strides, rows * columns, 2, dtype_v<T>, true},
+                  reduced, {whole.data(), out_sizes, out_strides, columns, 2, dtype_v<T>, true});
+  const kernels::RowReduction r(fn, dtype_v<T>, rows, columns);
+  std::vector<T> partials(static_cast<size_t>(r.partial_bytes()) / sizeof(T), static_cast<T>(kNan));
+  for (int64_t b = r.blocks(); b-- > 0;) {
+    const int64_t end = std::min(rows, (b + 1) * r.block_rows());
+    for (int64_t from = b * r.block_rows(); from < end; from += r.chunk_rows())
+      r.add(partials.data(), from, std::min(end - from, r.chunk_rows()), x.data() + from * columns);
+  }
+  r.finish(partials.data(), parts.data());
+  EXPECT_EQ(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(T)), 0)
+      << rows << " x " << columns << ", function " << static_cast<int>(fn);
+}
+
+TEST(RowReduction, GivesTheBitsOfTheWhole) {
+  for (ReduceFn fn : {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min,
+                      ReduceFn::Norm})
+    for (int64_t rows : {2, 7, 8, 63, 64, 65, 130, 257, 700, 2049})
+      for (int64_t columns : {2, 3, 10, 15, 16, 31, 32, 33, 100, 512}) {
+        expect_rows_like_the_whole<float>(fn, rows, columns);
+        expect_rows_like_the_whole<double>(fn, rows, columns);
+      }
 }
 
 TEST(VarMean, AgreesWithReference) {

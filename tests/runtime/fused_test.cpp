@@ -3,6 +3,7 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/memory.h"
+#include "tandem/base/parallel.h"
 #include "tandem/compile/trace.h"
 #include "tandem/core/apply.h"
 #include "tandem/graph/pipeline.h"
@@ -91,6 +92,85 @@ TEST(Fused, LargeOnesAreSplitAmongThreads) {
   const Tensor x = randn({300, 1000}), y = randn({1000});
   expect_same(trace([](Tensor x, Tensor y) { return (x * y).sin() + x; }, {x, y}), {x, y});
   expect_same(trace([](Tensor x) { return log_softmax(x, 1); }, {x}), {x});
+}
+
+TEST(Fused, RowsAreSummedAsTheyAreMade) {
+  for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
+           {2, 3}, {64, 10}, {200, 10}, {1000, 3}, {70, 600}, {513, 1024}, {130, 33}, {5000, 64}}) {
+    const Tensor x = randn({rows, columns}), b = randn({columns}), w = randn({columns});
+    // Rows that only their sums need, and rows that are a result.
+    expect_same(trace(
+                    [](Tensor x, Tensor b) -> std::vector<Tensor> {
+                      const Tensor y = relu(x + b);
+                      return {y, y.sum(0), (y * y).mean({0}), (x * 2).amax(0)};
+                    },
+                    {x, b}),
+                {x, b});
+    // Rows that the kernel reads: what it overwrites is summed before, or not at all in its place.
+    expect_same(trace(
+                    [](Tensor x, Tensor b) -> std::vector<Tensor> {
+                      const Tensor e = x.exp(), sum = e.sum(0), all = x.sum(0);
+                      x.mul_(b).add_(1);
+                      return {sum, all, (e + x).sum(0)};
+                    },
+                    {x, b}),
+                {x, b});
+    // Reductions of the rows themselves come first; a parameter is updated by its gradient.
+    const Graph g = trace(
+        [](Tensor x, Tensor w, Tensor b, Tensor up) {
+          const Tensor xx = x.detach().requires_grad_(), ww = w.detach().requires_grad_(),
+                       bb = b.detach().requires_grad_();
+          const Tensor centred = xx - xx.mean(1, true);
+          const Tensor y = centred * (centred.square().mean(1, true) + 1e-5).rsqrt() * ww + bb;
+          const auto grads = autograd::grad({y}, {xx, ww, bb}, {up});
+          const NoGradGuard no_grad;
+          w.sub_(grads[1], 0.1);
+          b.sub_(grads[2], 0.1);
+          return grads[0];
+        },
+        {x, w, b, randn({rows, columns})});
+    expect_same(g, {x, w, b, randn({rows, columns})});
+  }
+}
+
+TEST(Fused, SumsOfRowsOfAProduct) {
+  const Tensor g = randn({200, 20}), w = randn({20, 48}), y = randn({200, 48});
+  const Graph graph = trace(
+      [](Tensor g, Tensor w, Tensor y) -> std::vector<Tensor> {
+        const Tensor d = g.mm(w) * (y > 0);
+        return {d, d.sum(0), g.sum(0)};
+      },
+      {g, w, y});
+  const Plan plan = make_plan(optimise(graph));
+  EXPECT_EQ(plan.steps.size(), 2u) << "the product with its sums, and the sums of g";
+  expect_same(graph, {g, w, y});
+  // Products that would be taken in parts are not, where their rows are summed.
+  const Tensor big = randn({1024, 64}), to = randn({64, 512}), mask = randn({1024, 512});
+  expect_same(trace(
+                  [](Tensor g, Tensor w, Tensor y) -> std::vector<Tensor> {
+                    const Tensor p = g.mm(w), d = p * (y > 0);
+                    return {d, d.sum(0), p};
+                  },
+                  {big, to, mask}),
+              {big, to, mask});
+}
+
+TEST(Fused, SumsOfRowsAllocateNothingAndDoNotDependOnThreads) {
+  const Tensor x = randn({3000, 100}), b = randn({100});
+  const Graph g = trace([](Tensor x, Tensor b) { return tanh(x * b).sum(0); }, {x, b});
+  const Executor executor(make_plan(optimise(g)));
+  executor.run({x, b});
+  jit::wait_idle();
+  const Tensor wanted = executor.run({x, b})[0];
+  const memory::Stats before = memory::stats();
+  for (int i = 0; i < 10; ++i) executor.run({x, b});
+  EXPECT_EQ(memory::stats().allocations - before.allocations, 10);
+  const int threads = get_num_threads();
+  for (int n : {1, 2, 3, 7}) {
+    set_num_threads(n);
+    EXPECT_TRUE(same_bits(executor.run({x, b})[0], wanted)) << n << " threads";
+  }
+  set_num_threads(threads);
 }
 
 TEST(Fused, AnIndexOutOfRangeIsRefusedWithAndWithoutMachineCode) {

@@ -1,0 +1,204 @@
+// How a fused step runs: op by op, as one loop, behind parts of a product, or with sums of its
+// rows.
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "tandem/base/parallel.h"
+#include "tandem/jit/kernel_cache.h"
+#include "tandem/runtime/executor_detail.h"
+#include "tandem/runtime/memory_plan.h"
+
+namespace tandem::runtime {
+namespace {
+
+/// Memory for the rows that a kernel keeps; each thread has its own for all its loops.
+class LoopScratch {
+ public:
+  ~LoopScratch() { std::free(data_); }
+  void* get(size_t bytes) {
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      data_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+      if (!data_) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+thread_local LoopScratch t_scratch;
+/// The same for what the threads of one loop hand over to the one that began it.
+thread_local LoopScratch t_partials;
+
+kernels::ReduceFn reduce_fn(ReductionInfo::Fn fn) {
+  using Fn = ReductionInfo::Fn;
+  switch (fn) {
+    case Fn::sum:
+      return kernels::ReduceFn::Sum;
+    case Fn::mean:
+      return kernels::ReduceFn::Mean;
+    case Fn::prod:
+      return kernels::ReduceFn::Prod;
+    case Fn::max:
+      return kernels::ReduceFn::Max;
+    case Fn::min:
+      return kernels::ReduceFn::Min;
+    case Fn::norm2:
+      return kernels::ReduceFn::Norm;
+    case Fn::none:
+      break;
+  }
+  TANDEM_ASSERT(false, "executor: not a reduction of rows");
+  return kernels::ReduceFn::Sum;
+}
+
+}  // namespace
+
+void Executor::add_sums(Loop& loop) {
+  const FusedGroup::RowSums& sums = loop.planned->group->sums;
+  for (const FusedGroup::RowSum& s : sums.each)
+    loop.sums.emplace_back(reduce_fn(s.fn), sums.dtype, sums.rows, sums.columns);
+}
+
+/// The ops that a fused step stands for, one by one: what runs until its kernel is ready.
+void Executor::run_body(const Call& call) {
+  Loop& loop = *call.loop;
+  const auto written = [&](uint32_t k) {
+    return std::any_of(loop.over.begin(), loop.over.end(),
+                       [&](const Graph::Write& w) { return w.output == k; });
+  };
+  std::call_once(loop.body_made, [&] {
+    // To the body, results that lie over inputs are writes to them.
+    Graph body = loop.planned->group->body;
+    std::vector<Edge> outputs;
+    for (uint32_t k = 0; k < body.outputs.size(); ++k)
+      if (!written(k)) outputs.push_back(body.outputs[k]);
+    body.n_results = outputs.size();
+    for (const Graph::Write& w : loop.over) {
+      body.writes.push_back({static_cast<uint32_t>(outputs.size()), w.input});
+      outputs.push_back(body.outputs[w.output]);
+    }
+    body.outputs = std::move(outputs);
+    PlanOptions options;
+    options.dense_results = true;
+    loop.body = std::make_unique<Executor>(make_plan(body, options));
+  });
+  SmallVector<void*, 8> inputs, outputs;
+  for (int i = 0; i < call.args.n_inputs; ++i) inputs.push_back(call.args.in(i).data);
+  for (uint32_t k = 0; k < static_cast<uint32_t>(call.args.n_outputs); ++k)
+    if (!written(k)) outputs.push_back(call.args.out(static_cast<int>(k)).data);
+  loop.body->run(inputs.data(), outputs.data());
+}
+
+void Executor::run_loop(const Call& call) {
+  const Loop& loop = *call.loop;
+  const LoopFunction function = loop.kernel->function.load(std::memory_order_acquire);
+  if (!function) [[unlikely]]
+    return run_body(call);
+  const PlannedLoop& planned = *loop.planned;
+  if (!planned.group->checks.empty()) check_indices(*planned.group, call.args.inputs);
+  if (planned.panel > 0) return run_panels(call, function);
+  if (call.product) call.product->op.kernel(*call.product);
+  if (!loop.sums.empty()) return run_sums(call, function);
+  const size_t scratch = loop.kernel->scratch_bytes(planned.group->columns());
+  parallel_for(0, planned.count, planned.grain, [&](int64_t begin, int64_t end) {
+    if (scratch == 0) return function(&call.loop_call, begin, end);
+    LoopCall mine = call.loop_call;
+    mine.scratch = t_scratch.get(scratch);
+    function(&mine, begin, end);
+  });
+}
+
+/// Some rows of the product, then the loop over them, by each thread for itself.
+void Executor::run_panels(const Call& call, LoopFunction function) {
+  const Loop& loop = *call.loop;
+  const PlannedLoop& planned = *loop.planned;
+  const FusedGroup& group = *planned.group;
+  const Array &first = call.product->in(0), &whole = call.product->out();
+  const int64_t rows = whole.sizes[0], row = whole.sizes[1];
+  const auto size = static_cast<int64_t>(size_of(whole.dtype));
+  const bool kept = group.product.kept;
+  const int64_t panel_bytes =
+      kept ? 0 : (planned.panel * row * size + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t scratch = loop.kernel->scratch_bytes(group.columns());
+  const int64_t items = planned.count / rows;  // of the loop, for one row of the product
+  parallel_for(0, (rows + planned.panel - 1) / planned.panel, 1, [&](int64_t begin, int64_t end) {
+    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes) + scratch));
+    SmallVector<Array, 3> factors(call.product->inputs,
+                                  call.product->inputs + call.product->n_inputs);
+    SmallVector<void*, 8> data(call.loop_call.data,
+                               call.loop_call.data + group.nest.operands.size());
+    LoopCall mine = call.loop_call;
+    mine.data = data.data();
+    mine.scratch = own + panel_bytes;
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t from = p * planned.panel, to = std::min(rows, from + planned.panel);
+      int64_t sizes[2] = {first.sizes[0], first.sizes[1]};
+      sizes[group.product.row_dim] = to - from;
+      factors[0] = first;
+      factors[0].data = first.ptr<char>() + from * first.strides[group.product.row_dim] * size;
+      factors[0].sizes = sizes;
+      factors[0].numel = sizes[0] * sizes[1];
+      factors[0].contiguous = is_contiguous({sizes, 2}, first.stride());
+      char* panel = kept ? whole.ptr<char>() + from * row * size : own;
+      const int64_t part_sizes[2] = {to - from, row};
+      const Array part{panel, part_sizes, whole.strides, (to - from) * row, 2, whole.dtype, true};
+      call.product->op.kernel({call.product->op, factors.data(), call.product->n_inputs, &part, 1,
+                               call.product->attr_ref});
+      // The loop counts rows from the first of all.
+      for (size_t operand = 0; operand < group.source.size(); ++operand)
+        if (group.source[operand] < 0) data[operand] = panel - from * row * size;
+      function(&mine, from * items, to * items);
+    }
+  });
+}
+
+/// The loop over some rows at a time, which are then added to their sums.
+void Executor::run_sums(const Call& call, LoopFunction function) {
+  const Loop& loop = *call.loop;
+  const PlannedLoop& planned = *loop.planned;
+  const FusedGroup& group = *planned.group;
+  const std::vector<FusedGroup::RowSum>& sums = group.sums.each;
+  const kernels::RowReduction& rows = loop.sums[0];   // all have the same
+  const int64_t items = planned.count / rows.rows();  // of the loop, for one row
+  const size_t first_aside = group.source.size() + static_cast<size_t>(group.n_stored);
+  const auto aligned = [](int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; };
+  const int64_t chunk_bytes = aligned(rows.chunk_rows() * rows.bytes());
+  const int64_t aside_bytes =
+      static_cast<int64_t>(group.nest.operands.size() - first_aside) * chunk_bytes;
+  const size_t scratch = loop.kernel->scratch_bytes(group.columns());
+  const int64_t partial_bytes = aligned(rows.partial_bytes());
+  char* partials =
+      static_cast<char*>(t_partials.get(static_cast<size_t>(partial_bytes) * loop.sums.size()));
+  const int64_t grain = std::max<int64_t>(1, planned.grain / (rows.block_rows() * items));
+  parallel_for(0, rows.blocks(), grain, [&](int64_t begin, int64_t end) {
+    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(aside_bytes) + scratch));
+    SmallVector<void*, 8> data(call.loop_call.data,
+                               call.loop_call.data + group.nest.operands.size());
+    LoopCall mine = call.loop_call;
+    mine.data = data.data();
+    mine.scratch = own + aside_bytes;
+    const int64_t last = std::min(rows.rows(), end * rows.block_rows());
+    for (int64_t from = begin * rows.block_rows(), to; from < last; from = to) {
+      to = std::min(last, from + rows.chunk_rows());
+      // The loop counts rows from the first of all.
+      for (size_t k = first_aside; k < data.size(); ++k)
+        data[k] = own + static_cast<int64_t>(k - first_aside) * chunk_bytes - from * rows.bytes();
+      function(&mine, from * items, to * items);
+      for (size_t s = 0; s < sums.size(); ++s)
+        loop.sums[s].add(
+            partials + static_cast<int64_t>(s) * partial_bytes, from, to - from,
+            static_cast<char*>(data[static_cast<size_t>(sums[s].operand)]) + from * rows.bytes());
+    }
+  });
+  for (size_t s = 0; s < sums.size(); ++s)
+    loop.sums[s].finish(partials + static_cast<int64_t>(s) * partial_bytes,
+                        call.args.out(sums[s].output).data);
+}
+
+}  // namespace tandem::runtime
