@@ -44,6 +44,13 @@ class Executor {
   int64_t release_idle() const;
   /// True iff a fused step, by the number of its loop, runs as machine code by now.
   bool is_ready(int32_t loop) const;
+  /// How long a step took at least in those calls that were timed: some of the first, later one in
+  /// 64. A fused step is timed anew when it runs as machine code.
+  struct StepTime {
+    int64_t calls = 0, ns = 0;
+    bool as_machine_code = false;
+  };
+  StepTime time_of(size_t step) const;
 
  private:
   struct Instance;
@@ -80,7 +87,7 @@ class Executor {
   static void run_step(const Call& call);
   bool still_prepared(Instance& instance) const;
   void run_steps(Instance& instance) const;
-  void run_observed(Instance& instance) const;
+  void run_timed(Instance& instance) const;
 
   const Plan plan_;
   std::vector<bool> is_written_;       // by input
@@ -91,6 +98,7 @@ class Executor {
   mutable std::atomic<Instance*> spare_{nullptr};
   mutable std::mutex mutex_;
   mutable std::vector<Instance*> more_spares_;
+  mutable std::vector<StepTime> times_;  // by step; guarded by mutex_
 };
 
 /// Told of every step that this thread runs while it exists: for explain and the profiler.

@@ -29,15 +29,15 @@ std::string readable(int64_t bytes) {
   return out.str();
 }
 
-}  // namespace
-
-void StepTimes::ran(const Plan& plan, size_t step, int64_t begin_ns, int64_t end_ns) {
-  if (&plan != &plan_) return;
-  ++steps_[step].runs;
-  steps_[step].ns += end_ns - begin_ns;
+std::string microseconds(double value) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(2) << value << " us";
+  return out.str();
 }
 
-PlanReport explain(const Executor& executor, const StepTimes* times) {
+}  // namespace
+
+PlanReport explain(const Executor& executor) {
   const Plan& plan = executor.plan();
   PlanReport report;
   report.arena_bytes = plan.arena_bytes;
@@ -64,10 +64,10 @@ PlanReport explain(const Executor& executor, const StepTimes* times) {
       const Place& place = plan.arrays[s.first + s.n_inputs].place;
       if (place.kind == Place::Kind::arena) step.arena_offset = place.offset;
     }
-    if (times && times->steps_[i].runs > 0) {
-      step.runs = times->steps_[i].runs;
-      step.microseconds = 1e-3 * static_cast<double>(times->steps_[i].ns) /
-                          static_cast<double>(times->steps_[i].runs);
+    const Executor::StepTime t = executor.time_of(i);
+    if (t.calls > 0 && t.as_machine_code == (s.loop >= 0 && step.ready)) {
+      step.calls = t.calls;
+      step.microseconds = 1e-3 * static_cast<double>(t.ns);
     }
     report.steps.push_back(std::move(step));
   }
@@ -80,6 +80,13 @@ std::ostream& operator<<(std::ostream& out, const PlanReport& r) {
       << readable(r.intermediate_bytes) << " of intermediate values, results "
       << readable(r.result_bytes);
   if (r.branches > 0) out << ", " << r.branches << " steps on idle cores where there are some";
+  double all = 0;
+  bool timed = !r.steps.empty();
+  for (const StepReport& s : r.steps) {
+    all += s.microseconds;
+    timed &= s.calls > 0 || s.kept;
+  }
+  if (timed) out << "; its steps take " << microseconds(all);
   out << '\n';
   for (size_t i = 0; i < r.steps.size(); ++i) {
     const StepReport& s = r.steps[i];
@@ -94,11 +101,7 @@ std::ostream& operator<<(std::ostream& out, const PlanReport& r) {
     if (s.in_place) out << ", in place";
     if (s.kept) out << ", kept while what it reads stays as it is";
     if (!s.ready) out << ", op by op";
-    if (s.runs > 0) {
-      std::ostringstream time;
-      time << std::fixed << std::setprecision(2) << s.microseconds;
-      out << ", " << time.str() << " us";
-    }
+    if (s.calls > 0) out << ", " << microseconds(s.microseconds);
     out << '\n';
   }
   return out;

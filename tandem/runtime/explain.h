@@ -18,8 +18,8 @@ struct StepReport {
   int64_t bytes_read = 0, bytes_written = 0;
   /// Where its first output lies in the arena; -1: in a tensor.
   int64_t arena_offset = -1;
-  int64_t runs = 0;         // that were timed
-  double microseconds = 0;  // the mean of them
+  int64_t calls = 0;        // that were timed
+  double microseconds = 0;  // the least of them
 };
 
 struct PlanReport {
@@ -33,26 +33,6 @@ struct PlanReport {
 /// A line for the whole, then one a step.
 std::ostream& operator<<(std::ostream& out, const PlanReport& r);
 
-/// Measures the steps of one executor's plan in every run of this thread while it exists.
-///
-///   StepTimes times(executor);
-///   for (int i = 0; i < 100; ++i) executor.run(inputs);
-///   std::cout << explain(executor, &times);
-class StepTimes : public StepObserver {
- public:
-  explicit StepTimes(const Executor& executor)
-      : plan_(executor.plan()), steps_(plan_.steps.size()) {}
-  void ran(const Plan& plan, size_t step, int64_t begin_ns, int64_t end_ns) override;
-
- private:
-  friend PlanReport explain(const Executor& executor, const StepTimes* times);
-  struct Sum {
-    int64_t runs = 0, ns = 0;
-  };
-  const Plan& plan_;
-  std::vector<Sum> steps_;
-};
-
-PlanReport explain(const Executor& executor, const StepTimes* times = nullptr);
+PlanReport explain(const Executor& executor);
 
 }  // namespace tandem::runtime
