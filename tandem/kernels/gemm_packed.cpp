@@ -165,9 +165,10 @@ constexpr int64_t kDepth = 256;
 constexpr int64_t kRoundRows = 1152;
 constexpr int64_t kRoundCols = 2048;
 constexpr int64_t kTileRows = 144;
-constexpr int64_t kTileCols = 512;
-// Multiplications below which a second thread does not pay.
-constexpr int64_t kSerial = 48 * 48 * 48;
+// Multiplications that a thread should at least have before a second one is woken.
+constexpr int64_t kGrain = 128 * 1024;
+// Multiplications that a core does in the time in which it packs an element.
+constexpr int64_t kProductsAtOnce = 16;
 
 template <class T>
 struct Target {
@@ -192,45 +193,15 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 template <class T>
 void one_round(const Target<T>& t, const Round<T>& r) {
   const int64_t row_panels = ceil_div(r.rows, t.mr), col_panels = ceil_div(r.cols, t.nr);
-  if (r.rows * r.cols * r.depth <= kSerial || get_num_threads() == 1 || in_parallel_region()) {
-    t.pack_a(r, 0, row_panels);
-    if (!r.b_is_packed) t.pack_b(r, 0, col_panels);
-    const int64_t step = kTileRows / t.mr;
-    for (int64_t i = 0; i < row_panels; i += step)
-      t.tile(r, i, std::min(row_panels, i + step), 0, col_panels);
-    return;
-  }
-  // Panels of A and B are packed in one region: tasks [0, row_panels) are A's.
-  const int64_t to_pack = row_panels + (r.b_is_packed ? 0 : col_panels);
-  parallel_for(0, to_pack, 4, [&](int64_t begin, int64_t end) {
-    if (begin < row_panels) t.pack_a(r, begin, std::min(end, row_panels));
-    if (end > row_panels) t.pack_b(r, std::max(begin, row_panels) - row_panels, end - row_panels);
-  });
-  // Tiles shrink until every thread has several; the result does not depend on their size.
-  const int64_t wanted = 4 * get_num_threads();
-  int64_t tile_rows = kTileRows / t.mr, tile_cols = kTileCols / t.nr;
-  auto tiles = [&] { return ceil_div(row_panels, tile_rows) * ceil_div(col_panels, tile_cols); };
-  while (tiles() < wanted && (tile_rows > 4 || tile_cols > 2)) {
-    if (tile_cols * t.nr >= tile_rows * t.mr && tile_cols > 2)
-      tile_cols = ceil_div(tile_cols, 2);
-    else if (tile_rows > 4)
-      tile_rows = ceil_div(tile_rows, 2);
-    else
-      tile_cols = ceil_div(tile_cols, 2);
-  }
-  const int64_t across = ceil_div(col_panels, tile_cols);
-  parallel_for(0, tiles(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / across * tile_rows, col = i % across * tile_cols;
-      t.tile(r, row, std::min(row_panels, row + tile_rows), col,
-             std::min(col_panels, col + tile_cols));
-    }
-  });
+  t.pack_a(r, 0, row_panels);
+  if (!r.b_is_packed) t.pack_b(r, 0, col_panels);
+  const int64_t step = kTileRows / t.mr;
+  for (int64_t i = 0; i < row_panels; i += step)
+    t.tile(r, i, std::min(row_panels, i + step), 0, col_panels);
 }
 
 template <class T>
-void packed(const GemmArgs<T>& g) {
-  const Target<T> t = target(T());
+void by_one_thread(const Target<T>& t, const GemmArgs<T>& g) {
   const int64_t depth_pieces = ceil_div(g.k, kDepth);
   const int64_t most_depth = ceil_div(g.k, depth_pieces);
   const int64_t a_room = ceil_div(std::min(g.m, kRoundRows), t.mr) * t.mr * most_depth;
@@ -258,6 +229,55 @@ void packed(const GemmArgs<T>& g) {
       }
     }
   }
+}
+
+/// How C is cut into as many parts as there are threads, each a number of panels high and wide.
+struct Grid {
+  int64_t rows, cols;
+};
+template <class T>
+Grid grid_for(const Target<T>& t, const GemmArgs<T>& g) {
+  if (in_parallel_region()) return {1, 1};
+  const int64_t threads = std::min<int64_t>(get_num_threads(), g.m * g.n * g.k / kGrain);
+  const int64_t row_panels = ceil_div(g.m, t.mr), col_panels = ceil_div(g.n, t.nr);
+  Grid best = {1, 1};
+  int64_t least = 0;
+  for (int64_t rows = 1; rows <= std::min(threads, row_panels); ++rows) {
+    const int64_t cols = std::min(threads / rows, col_panels);
+    // What the largest part costs for each k: its products, and an element of a row or a column
+    // that is packed is worth as much as a vector of products.
+    const int64_t high = ceil_div(row_panels, rows) * t.mr,
+                  wide = ceil_div(col_panels, cols) * t.nr;
+    const int64_t cost = high * wide / kProductsAtOnce + high + wide;
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = {rows, cols};
+    }
+  }
+  return best;
+}
+
+/// Each thread packs what its part of C needs: some of it is packed by several, but they never wait
+/// for each other.
+template <class T>
+void packed(const GemmArgs<T>& g) {
+  const Target<T> t = target(T());
+  const Grid grid = grid_for(t, g);
+  const int64_t row_panels = ceil_div(g.m, t.mr), col_panels = ceil_div(g.n, t.nr);
+  parallel_for(0, grid.rows * grid.cols, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t y = i / grid.cols, x = i % grid.cols;
+      const int64_t row = row_panels * y / grid.rows * t.mr;
+      const int64_t col = col_panels * x / grid.cols * t.nr;
+      GemmArgs<T> part = g;
+      part.m = std::min(g.m, row_panels * (y + 1) / grid.rows * t.mr) - row;
+      part.n = std::min(g.n, col_panels * (x + 1) / grid.cols * t.nr) - col;
+      part.a += row * g.a_row;
+      part.b += col * g.b_col;
+      part.c += row * g.ldc + col;
+      by_one_thread(t, part);
+    }
+  });
 }
 
 /// Long sums for few results: k is cut into pieces by its length alone, and the partial products
