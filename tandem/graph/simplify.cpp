@@ -48,8 +48,14 @@ bool is_number(const Edge& e, double wanted) {
 
 double first_param(const Node& n) { return n.attrs().type ? n.attrs().as<MapAttrs>().a : 0; }
 
+// What the value is the negative of, if it is that.
+Edge negative_of(const Edge& e) {
+  const bool negative = e.node->op->map == MapFn::neg && is_floating(type_of(e).dtype);
+  return negative ? e.node->inputs()[0] : Edge();
+}
+
 // x + a * y.
-Edge simplify_add(const Node& n) {
+Edge simplify_add(Rewriter& r, const Node& n) {
   const Edge &x = n.inputs()[0], &y = n.inputs()[1];
   const double a = first_param(n);
   const bool real = is_floating(n.outputs()[0].dtype);
@@ -57,23 +63,51 @@ Edge simplify_add(const Node& n) {
   const auto nothing = [real](double v) { return v == 0 && (!real || std::signbit(v)); };
   if (const auto v = number_of(y); v && nothing(a * v->toDouble())) return x;
   if (const auto v = number_of(x); v && a == 1 && nothing(v->toDouble())) return y;
+  if (const Edge p = negative_of(y); p.node) return r.add(*find_op("sub"), {x, p}, n.attrs());
+  if (const Edge p = negative_of(x); p.node && a == 1)
+    return r.add(*find_op("sub"), {y, p}, n.attrs());
   return {};
 }
 
 // x - a * y.
-Edge simplify_sub(const Node& n) {
+Edge simplify_sub(Rewriter& r, const Node& n) {
   const double a = first_param(n);
   const bool real = is_floating(n.outputs()[0].dtype);
   if (const auto v = number_of(n.inputs()[1])) {
     const double product = a * v->toDouble();
     if (product == 0 && (!real || !std::signbit(product))) return n.inputs()[0];
   }
+  if (const Edge p = negative_of(n.inputs()[1]); p.node)
+    return r.add(*find_op("add"), {n.inputs()[0], p}, n.attrs());
   return {};
 }
 
-Edge simplify_mul(const Node& n) {
-  if (is_number(n.inputs()[1], 1)) return n.inputs()[0];
-  if (is_number(n.inputs()[0], 1)) return n.inputs()[1];
+// x * number, where the result is of x's own type; else nothing.
+Edge times(Rewriter& r, const Edge& x, double number, const TensorType& type) {
+  if (type_of(x).weak || !same_type(type_of(x), type)) return {};
+  const RecorderScope eager(nullptr);
+  return r.add(*find_op("mul"), {x, r.constant(wrapped_number(number))});
+}
+
+// The sign of a product is that of its factors: a number takes it over.
+Edge simplify_mul(Rewriter& r, const Node& n) {
+  const Edge &x = n.inputs()[0], &y = n.inputs()[1];
+  if (is_number(y, 1)) return x;
+  if (is_number(x, 1)) return y;
+  const Edge p = negative_of(x), q = negative_of(y);
+  if (p.node && q.node) return r.add(*n.op, {p, q}, n.attrs());
+  if (!p.node && !q.node) return {};
+  const auto v = number_of(p.node ? y : x);
+  return v ? times(r, p.node ? p : q, -v->toDouble(), n.outputs()[0]) : Edge();
+}
+
+Edge simplify_neg(Rewriter& r, const Node& n) {
+  const Edge& x = n.inputs()[0];
+  if (x.node->op == n.op) return x.node->inputs()[0];
+  if (x.node->op->map != MapFn::mul || !is_floating(type_of(x).dtype)) return {};
+  for (int k = 0; k < 2; ++k)
+    if (const auto v = number_of(x.node->inputs()[1 - k]))
+      return times(r, x.node->inputs()[k], -v->toDouble(), n.outputs()[0]);
   return {};
 }
 
@@ -87,10 +121,7 @@ Edge simplify_div(Rewriter& r, const Node& n) {
   int exponent;
   constexpr int kMaxExponent = 100;  // far from where a float32, or its reciprocal, would lose bits
   if (std::abs(std::frexp(by, &exponent)) != 0.5 || std::abs(exponent) > kMaxExponent) return {};
-  const TensorType& type = n.outputs()[0];
-  if (type_of(x).weak || !same_type(type_of(x), type)) return {};
-  const RecorderScope eager(nullptr);
-  return r.add(*find_op("mul"), {x, r.constant(wrapped_number(1 / by))});
+  return times(r, x, 1 / by, n.outputs()[0]);
 }
 
 const Node& input_node(const Node& n) { return *n.inputs()[0].node; }
@@ -102,14 +133,15 @@ bool same_map(const Node& a, const Node& b) {
 Edge simplify_map(Rewriter& r, const Node& n) {
   switch (n.op->map) {
     case MapFn::add:
-      return simplify_add(n);
+      return simplify_add(r, n);
     case MapFn::sub:
-      return simplify_sub(n);
+      return simplify_sub(r, n);
     case MapFn::mul:
-      return simplify_mul(n);
+      return simplify_mul(r, n);
     case MapFn::div:
       return simplify_div(r, n);
     case MapFn::neg:
+      return simplify_neg(r, n);
     case MapFn::bitwise_not:
       if (input_node(n).op == n.op) return input_node(n).inputs()[0];
       return {};

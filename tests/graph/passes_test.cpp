@@ -218,6 +218,25 @@ const Rule kRules[] = {
      "%2 = relu(%0) : float32 [3, 4]\n%2"},
     {"%2 = neg(%0) : float32 [3, 4]\n%3 = abs(%2) : float32 [3, 4]\n", "%3",
      "%2 = abs(%0) : float32 [3, 4]\n%2"},
+    // Signs: sums and differences become each other, and numbers take them over.
+    {"%2 = neg(%1) : float32 [1, 4]\n%3 = add(%0, %2) {a=2, b=0, c=0} : float32 [3, 4]\n", "%3",
+     "%2 = sub(%0, %1) {a=2, b=0, c=0} : float32 [3, 4]\n%2"},
+    {"%2 = neg(%1) : float32 [1, 4]\n%3 = add(%2, %0) {a=1, b=0, c=0} : float32 [3, 4]\n", "%3",
+     "%2 = sub(%0, %1) {a=1, b=0, c=0} : float32 [3, 4]\n%2"},
+    {"%2 = neg(%1) : float32 [1, 4]\n%3 = add(%2, %0) {a=2, b=0, c=0} : float32 [3, 4]\n", "%3",
+     nullptr},
+    {"%2 = neg(%1) : float32 [1, 4]\n%3 = sub(%0, %2) {a=2, b=0, c=0} : float32 [3, 4]\n", "%3",
+     "%2 = add(%0, %1) {a=2, b=0, c=0} : float32 [3, 4]\n%2"},
+    {"%2 = sub(%0, %1) {a=1, b=0, c=0} : float32 [3, 4]\n%3 = neg(%2) : float32 [3, 4]\n", "%3",
+     nullptr},
+    {"%2 = neg(%0) : float32 [3, 4]\n%3 = neg(%1) : float32 [1, 4]\n"
+     "%4 = mul(%2, %3) : float32 [3, 4]\n",
+     "%4", "%2 = mul(%0, %1) : float32 [3, 4]\n%2"},
+    {"%2 = neg(%0) : float32 [3, 4]\n" NUMBER("%3", "3") "%4 = mul(%3, %2) : float32 [3, 4]\n",
+     "%4", NUMBER("%2", "-3") "%3 = mul(%0, %2) : float32 [3, 4]\n%3"},
+    {NUMBER("%2", "3") "%3 = mul(%0, %2) : float32 [3, 4]\n%4 = neg(%3) : float32 [3, 4]\n", "%4",
+     NUMBER("%2", "-3") "%3 = mul(%0, %2) : float32 [3, 4]\n%3"},
+    {"%2 = neg(%0) : float32 [3, 4]\n%3 = mul(%2, %1) : float32 [3, 4]\n", "%3", nullptr},
     // Conversions.
     {"%2 = copy(%0) {sizes=[3, 4], dtype=float32} : float32 [3, 4]\n", "%2", "%0"},
     {"%2 = copy(%0) {sizes=[3, 4], dtype=float64} : float64 [3, 4]\n"
