@@ -31,6 +31,9 @@ enum class ReduceFn : uint8_t {
 /// as they are). Over nothing: Sum 0, Prod 1, Mean nan, Max and Min the lowest and highest value.
 void reduce(ReduceFn fn, const Array& in, const bool* reduced_dims, const Array& out, double p = 2);
 
+/// Rows of at most so many elements stay in the second cache, so that their deviations can be looked
+/// at when the mean is known. Longer ones are read once.
+inline constexpr int64_t kLongestVarRow = 1 << 17;
 /// The mean and/or the sum of squared deviations divided by max(0, n - correction) (or its square
 /// root), over the reduced dimensions. Either output may be null.
 void var_mean(const Array& in, const bool* reduced_dims, double correction, bool take_root,

@@ -411,6 +411,33 @@ double squared_deviations_f64(const double* x, int64_t n, double mean) {
 }
 
 template <class T>
+HWY_INLINE Deviations<T> deviations_impl(const T* HWY_RESTRICT x, int64_t n, T mean) {
+  const D<T> d;
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D<T>()));
+  HWY_ALIGN T sums[kLanes<T>] = {};
+  HWY_ALIGN T squares[kLanes<T>] = {};
+  const auto m = hn::Set(d, mean);
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>)
+    for (int64_t l = 0; l < kLanes<T>; l += kN) {
+      const auto v = hn::Sub(hn::LoadU(d, x + i + l), m);
+      hn::StoreU(hn::Add(hn::LoadU(d, sums + l), v), d, sums + l);
+      hn::StoreU(hn::Add(hn::LoadU(d, squares + l), hn::Mul(v, v)), d, squares + l);
+    }
+  for (int64_t l = 0; i < n; ++i, ++l) {
+    sums[l] += x[i] - mean;
+    squares[l] += (x[i] - mean) * (x[i] - mean);
+  }
+  return {fold_strands<SumOp<T>>(sums), fold_strands<SumOp<T>>(squares)};
+}
+Deviations<float> deviations_f32(const float* x, int64_t n, float mean) {
+  return deviations_impl(x, n, mean);
+}
+Deviations<double> deviations_f64(const double* x, int64_t n, double mean) {
+  return deviations_impl(x, n, mean);
+}
+
+template <class T>
 HWY_INLINE void add_squared_deviations_impl(T* HWY_RESTRICT acc, const T* HWY_RESTRICT row,
                                             const T* HWY_RESTRICT mean, int64_t n) {
   const D<T> d;
@@ -447,6 +474,8 @@ HWY_EXPORT(arg_row_f64);
 HWY_EXPORT(arg_row_i64);
 HWY_EXPORT(squared_deviations_f32);
 HWY_EXPORT(squared_deviations_f64);
+HWY_EXPORT(deviations_f32);
+HWY_EXPORT(deviations_f64);
 HWY_EXPORT(add_squared_deviations_f32);
 HWY_EXPORT(add_squared_deviations_f64);
 
@@ -496,6 +525,14 @@ float squared_deviations<float>(const float* x, int64_t n, float mean) {
 template <>
 double squared_deviations<double>(const double* x, int64_t n, double mean) {
   return HWY_DYNAMIC_DISPATCH(squared_deviations_f64)(x, n, mean);
+}
+template <>
+Deviations<float> deviations<float>(const float* x, int64_t n, float mean) {
+  return HWY_DYNAMIC_DISPATCH(deviations_f32)(x, n, mean);
+}
+template <>
+Deviations<double> deviations<double>(const double* x, int64_t n, double mean) {
+  return HWY_DYNAMIC_DISPATCH(deviations_f64)(x, n, mean);
 }
 template <>
 void add_squared_deviations<float>(float* acc, const float* row, const float* mean, int64_t n) {

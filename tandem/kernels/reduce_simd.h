@@ -57,6 +57,14 @@ void arg_row(T* best, int64_t* where, const T* row, int64_t r, int64_t n, bool l
 template <class T>
 T squared_deviations(const T* x, int64_t n, T mean);
 
+/// Sums of x[i] - mean and of its square, each in the order of CombineOps::block.
+template <class T>
+struct Deviations {
+  T sum, squares;
+};
+template <class T>
+Deviations<T> deviations(const T* x, int64_t n, T mean);
+
 /// acc[i] += (row[i] - mean[i])^2.
 template <class T>
 void add_squared_deviations(T* acc, const T* row, const T* mean, int64_t n);

@@ -52,6 +52,31 @@ class VarReduction {
     divisor_ = std::max(0.0, static_cast<double>(plan.reduced()) - correction);
   }
 
+  /// Segments that are one run each. Mean and deviations are added up in the order of reduce(), so
+  /// that a compiler which takes the op apart gets the same bits.
+  void rows() const {
+    const int64_t n = plan_.n_inner;
+    const C count = static_cast<C>(n), divisor = static_cast<C>(divisor_);
+    const bool direct = in_.dtype == dtype_v<C> && unit_stride(plan_.inner);
+    parallel_for(0, plan_.n_kept, std::max<int64_t>(1, kGrainElements / n),
+                 [&](int64_t begin, int64_t end) {
+                   Scratch<C> buffer(direct ? 0 : n);
+                   AxesWalk kept(plan_.kept);
+                   kept.seek(begin);
+                   for (int64_t k = begin; k < end; ++k, kept.next()) {
+                     const C* x = direct ? in_.ptr<const C>() + kept.in : buffer.get();
+                     if (!direct) fetch(kept.in, 0, n, buffer.get());
+                     const C mean = sum_of(x, n) / count;
+                     // The mean was rounded: how far it is off is seen in the sum of deviations.
+                     const Deviations<C> d = deviations_of(x, n, mean);
+                     const C m2 = d.squares - d.sum * d.sum / count;
+                     const C var = (m2 < 0 ? C(0) : m2) / divisor;
+                     put_value(mean_, kept.out, mean);
+                     put_value(var_, kept.out, root_ ? std::sqrt(var) : var);
+                   }
+                 });
+  }
+
   void segments() const {
     const int64_t each = plan_.reduced(), blocks = ceil_div(plan_.n_inner, kVarBlock);
     const int64_t all = blocks * plan_.n_outer;
@@ -182,19 +207,40 @@ class VarReduction {
     return {kept.in, kept.out, first, std::min(kTile, plan_.n_columns - first)};
   }
 
+  // n elements of a segment.
+  void fetch(int64_t base, int64_t from, int64_t n, C* to) const {
+    for_runs(plan_.inner, from, n, [&](int64_t offset, int64_t stride, int64_t count) {
+      load(in_.dtype, at(in_, base + offset), stride, count, to);
+      to += count;
+    });
+  }
+
+  C sum_of(const C* x, int64_t n) const {
+    if (n <= kBlock) return sum_.block(x, n);
+    Cascade<C, C (*)(C, C)> cascade(sum_.join);
+    for (int64_t i = 0; i < n; i += kBlock)
+      cascade.push(sum_.block(x + i, std::min(kBlock, n - i)));
+    return cascade.finish(0);
+  }
+  Deviations<C> deviations_of(const C* x, int64_t n, C mean) const {
+    if (n <= kBlock) return deviations(x, n, mean);
+    const auto join = [](const Deviations<C>& a, const Deviations<C>& b) {
+      return Deviations<C>{a.sum + b.sum, a.squares + b.squares};
+    };
+    Cascade<Deviations<C>, decltype(join)> cascade(join);
+    for (int64_t i = 0; i < n; i += kBlock)
+      cascade.push(deviations(x + i, std::min(kBlock, n - i), mean));
+    return cascade.finish({});
+  }
+
   Moments block(int64_t base, int64_t b, bool direct) const {
     const int64_t from = b * kVarBlock, n = std::min(kVarBlock, plan_.n_inner - from);
     alignas(64) C buffer[kVarBlock];
     const C* x = buffer;
-    if (direct) {
+    if (direct)
       x = in_.ptr<const C>() + base + from;
-    } else {
-      C* to = buffer;
-      for_runs(plan_.inner, from, n, [&](int64_t offset, int64_t stride, int64_t count) {
-        load(in_.dtype, at(in_, base + offset), stride, count, to);
-        to += count;
-      });
-    }
+    else
+      fetch(base, from, n, buffer);
     // The mean is rounded to C for the second pass; the exact formula takes the rest back out.
     const double exact = static_cast<double>(sum_.block(x, n)) / static_cast<double>(n);
     const C mean = static_cast<C>(exact);
@@ -266,14 +312,18 @@ class VarReduction {
       put(unit.out + column.out, {m.n, m.mean[c], m.m2[c]});
   }
 
+  template <class V>
+  static void put_value(const Array* to, int64_t number, V value) {
+    if (to) store(to->dtype, at_mutable(*to, offset_of(*to, number)), 1, 1, &value);
+  }
+
   void put(int64_t number, const Moments& m) const {
-    if (mean_) store(mean_->dtype, at_mutable(*mean_, offset_of(*mean_, number)), 1, 1, &m.mean);
+    put_value(mean_, number, m.mean);
     if (!var_) return;
     double var = m.m2 / divisor_;
     // max() above swallows a nan; it shows in the mean.
     if (m.mean != m.mean || std::isinf(m.mean)) var = std::nan("");
-    if (root_) var = std::sqrt(var);
-    store(var_->dtype, at_mutable(*var_, offset_of(*var_, number)), 1, 1, &var);
+    put_value(var_, number, root_ ? std::sqrt(var) : var);
   }
 
   const Array& in_;
@@ -309,7 +359,12 @@ void var_mean(const Array& in, const bool* reduced_dims, double correction, bool
         return;
       }
       const VarReduction<C> work(in, plan, correction, take_root, var, mean);
-      plan.by_columns ? work.columns() : work.segments();
+      if (plan.by_columns)
+        work.columns();
+      else if (plan.n_outer == 1 && plan.n_inner <= kLongestVarRow)
+        work.rows();
+      else
+        work.segments();
     }
   });
 }

@@ -1,4 +1,5 @@
 // Variances, norms, logarithms of sums of exponentials.
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/kernels/reduce.h"
@@ -79,6 +80,52 @@ Tensor mean_grad(const VjpArgs& a, const Tensor& grad) {
   return spread(grad / static_cast<double>(extent_of(sizes, r.dims)), sizes, r.dims, r.keepdim);
 }
 
+// The type in which the kernels compute a result of that dtype.
+Tensor computed_as(const Tensor& x, DType result) {
+  return x.to(result == kDouble || (!is_floating(result) && default_real_dtype() == kDouble)
+                  ? kDouble
+                  : kFloat);
+}
+
+// True iff what is reduced are the last dimensions, those of extent 1 aside.
+bool reduces_rows(IntArrayRef sizes, IntArrayRef dims) {
+  bool kept = false;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    const bool reduced = std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+    if (reduced && kept) return false;
+    kept |= !reduced;
+  }
+  return true;
+}
+
+// The kernel's formula for rows, where they are what the op reduces; otherwise the op stays whole.
+template <bool root, bool with_mean>
+void decompose_var(const DecomposeArgs& a) {
+  const auto& r = a.attrs<VarAttrs>();
+  const IntArrayRef sizes = a.in().sizes();
+  const int64_t n = extent_of(sizes, r.dims);
+  if (n > kernels::kLongestVarRow || !reduces_rows(sizes, r.dims)) {
+    if constexpr (with_mean) {
+      const auto both = apply_n<2>(a.op, {a.in()}, a.attr_ref);
+      a.outputs[0] = both[0];
+      a.outputs[1] = both[1];
+    } else {
+      a.outputs[0] = apply(a.op, {a.in()}, a.attr_ref);
+    }
+    return;
+  }
+  const DType dtype = a.in().dtype();
+  const Dims out = reduced_sizes(sizes, r.dims, r.keepdim);
+  const Tensor x = computed_as(a.in(), dtype);
+  const Tensor mean = x.mean(r.dims, true), d = x - mean;
+  const Tensor sum = d.sum(r.dims, true), squares = (d * d).sum(r.dims, true);
+  const double count = static_cast<double>(n), divisor = std::max(0.0, count - r.correction);
+  const Tensor var = (squares - sum * sum / count).clamp_min(0) / divisor;
+  a.outputs[0] = (root ? var.sqrt() : var).reshape(out).to(dtype);
+  if constexpr (with_mean) a.outputs[1] = mean.reshape(out).to(dtype);
+}
+
 void infer_var_mean(const InferArgs& a) {
   infer_var(a);
   a.out(1).sizes = a.out(0).sizes;
@@ -95,6 +142,7 @@ TANDEM_OP(kVar) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {var_grad(a, a.grad())}; },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .decompose = decompose_var<false, false>,
     .inputs = 1,
 };
 TANDEM_OP(kStd) = {
@@ -105,6 +153,7 @@ TANDEM_OP(kStd) = {
     .vjp = [](const VjpArgs& a) -> Grads { return {std_grad(a, a.grad(), a.output())}; },
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .decompose = decompose_var<true, false>,
     .inputs = 1,
 };
 TANDEM_OP(kVarMean) = {
@@ -121,6 +170,7 @@ TANDEM_OP(kVarMean) = {
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .decompose = decompose_var<false, true>,
     .inputs = 1,
 };
 TANDEM_OP(kStdMean) = {
@@ -137,6 +187,7 @@ TANDEM_OP(kStdMean) = {
     .outputs = 2,
     .attrs = attrs_of<VarAttrs>,
     .batch = batch_dims<VarAttrs>,
+    .decompose = decompose_var<true, true>,
     .inputs = 1,
 };
 
@@ -196,16 +247,7 @@ TANDEM_OP(kNorm) = {
     .inputs = 1,
 };
 
-namespace {
-
-// The type in which the kernels compute a result of that dtype.
-Tensor computed_as(const Tensor& x, DType result) {
-  return x.to(result == kDouble || (!is_floating(result) && default_real_dtype() == kDouble)
-                  ? kDouble
-                  : kFloat);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TANDEM_OP(kLogsumexp) = {
     .name = "logsumexp",

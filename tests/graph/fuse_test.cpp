@@ -123,6 +123,29 @@ TEST(Fuse, RowKernels) {
   EXPECT_EQ(steps(fused(gradient_of(loss_list), {x, y, gl})).size(), 1u);
 }
 
+TEST(Fuse, VariancesOfRowsAreTakenApart) {
+  const Tensor x = randn({9, 17}), w = randn({17}), b = randn({17}), g = randn({9, 17});
+  const auto norm = [](const std::vector<Tensor>& a) {
+    const Tensor var = a[0].var(-1, /*unbiased=*/false, /*keepdim=*/true);
+    return (a[0] - a[0].mean(-1, true)) / (var + 1e-5).sqrt() * a[1] + a[2];
+  };
+  const auto scaled = [](Tensor t) {
+    const auto [deviation, mean] = std_mean(t, IntArrayRef{1}, /*unbiased=*/true, true);
+    return (t - mean) / deviation;
+  };
+  EXPECT_EQ(steps(fused(norm, {x, w, b})).size(), 1u);
+  EXPECT_EQ(steps(fused(gradient_of(norm), {x, w, b, g})).size(), 1u);
+  EXPECT_EQ(steps(fused(scaled, {x})).size(), 1u);
+  EXPECT_EQ(steps(fused([](Tensor t) { return t.var().sqrt() * 2; }, {x})).size(), 1u);
+  // Alone, over columns and of long rows it stays what it is.
+  const Graph alone = fused([](Tensor t) { return t.var(1); }, {x});
+  ASSERT_EQ(steps(alone).size(), 1u);
+  EXPECT_STREQ(steps(alone)[0]->op->name, "var");
+  EXPECT_EQ(steps(fused([](Tensor t) { return t.var(0).sqrt(); }, {x})).size(), 2u);
+  EXPECT_EQ(
+      steps(fused([](Tensor t) { return (t - t.std()).exp(); }, {randn({1 << 17, 2})})).size(), 2u);
+}
+
 TEST(Fuse, ReductionOfAllElementsEndsAKernel) {
   const Graph f = fused([](Tensor x, Tensor y) { return (x - y).square().mean().sqrt(); },
                         {randn({8, 30}), randn({8, 30})});
