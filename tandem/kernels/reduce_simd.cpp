@@ -97,18 +97,6 @@ using MaxOp = ExtremeOp<T, true>;
 template <class T>
 using MinOp = ExtremeOp<T, false>;
 
-// Folds n <= kLanes values in halves; what lies beyond n counts as identity.
-template <class Op, class T>
-HWY_INLINE T fold_in_halves(T* x, int64_t n) {
-  int64_t half = 1;
-  while (half * 2 < n) half *= 2;
-  for (; half > 0; half /= 2) {
-    for (int64_t i = 0; i + half < n; ++i) x[i] = Op::join1(x[i], x[i + half]);
-    if (n > half) n = half;
-  }
-  return x[0];
-}
-
 // As many registers as hold the strands.
 template <class T>
 using D = hn::CappedTag<T, static_cast<size_t>(kLanes<T>)>;
@@ -176,6 +164,18 @@ HWY_INLINE void deal_out(T* HWY_RESTRICT strands, const T* HWY_RESTRICT x, int64
   for (; i < n; ++i, ++lane) strands[lane] = Op::join1(strands[lane], Op::map1(x[i]));
 }
 
+// Folds the lanes of a vector in halves.
+template <class Op, class Tag>
+HWY_INLINE hn::TFromD<Tag> fold_lanes(Tag, hn::Vec<Tag> v) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(Tag()) > 1) {
+    const hn::Half<Tag> half;
+    return fold_lanes<Op>(half, Op::join(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
 template <class Op, class T>
 HWY_INLINE T fold_strands(const T* HWY_RESTRICT strands) {
   const D<T> d;
@@ -188,10 +188,10 @@ HWY_INLINE T fold_strands(const T* HWY_RESTRICT strands) {
   for (; n >= 2 * kN; n /= 2)
     for (int64_t i = 0; i < n / 2; i += kN)
       hn::StoreU(Op::join(hn::LoadU(d, half + i), hn::LoadU(d, half + i + n / 2)), d, half + i);
-  return fold_in_halves<Op>(half, n);
+  return fold_lanes<Op>(d, hn::LoadU(d, half));
 }
 
-// fold_in_halves with a length known beforehand.
+// Folds that many values in halves.
 template <class Op, int kLength, bool kMap = true, class T>
 HWY_INLINE T fold_few(const T* HWY_RESTRICT x) {
   T few[kLength];
@@ -414,21 +414,12 @@ template <class T>
 HWY_INLINE Deviations<T> deviations_impl(const T* HWY_RESTRICT x, int64_t n, T mean) {
   const D<T> d;
   constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D<T>()));
-  HWY_ALIGN T sums[kLanes<T>] = {};
-  HWY_ALIGN T squares[kLanes<T>] = {};
+  HWY_ALIGN T off[kMostDeviations];
   const auto m = hn::Set(d, mean);
   int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>)
-    for (int64_t l = 0; l < kLanes<T>; l += kN) {
-      const auto v = hn::Sub(hn::LoadU(d, x + i + l), m);
-      hn::StoreU(hn::Add(hn::LoadU(d, sums + l), v), d, sums + l);
-      hn::StoreU(hn::Add(hn::LoadU(d, squares + l), hn::Mul(v, v)), d, squares + l);
-    }
-  for (int64_t l = 0; i < n; ++i, ++l) {
-    sums[l] += x[i] - mean;
-    squares[l] += (x[i] - mean) * (x[i] - mean);
-  }
-  return {fold_strands<SumOp<T>>(sums), fold_strands<SumOp<T>>(squares)};
+  for (; i + kN <= n; i += kN) hn::Store(hn::Sub(hn::LoadU(d, x + i), m), d, off + i);
+  for (; i < n; ++i) off[i] = x[i] - mean;
+  return {block_inline<SumOp<T>>(off, n), block_inline<SumSquaresOp<T>>(off, n)};
 }
 Deviations<float> deviations_f32(const float* x, int64_t n, float mean) {
   return deviations_impl(x, n, mean);

@@ -57,7 +57,9 @@ void arg_row(T* best, int64_t* where, const T* row, int64_t r, int64_t n, bool l
 template <class T>
 T squared_deviations(const T* x, int64_t n, T mean);
 
-/// Sums of x[i] - mean and of its square, each in the order of CombineOps::block.
+/// Sums of x[i] - mean and of its square, each in the order of CombineOps::block; n is at most
+/// kMostDeviations.
+inline constexpr int64_t kMostDeviations = 4096;
 template <class T>
 struct Deviations {
   T sum, squares;

@@ -223,6 +223,7 @@ class VarReduction {
     return cascade.finish(0);
   }
   Deviations<C> deviations_of(const C* x, int64_t n, C mean) const {
+    static_assert(kBlock <= kMostDeviations);
     if (n <= kBlock) return deviations(x, n, mean);
     const auto join = [](const Deviations<C>& a, const Deviations<C>& b) {
       return Deviations<C>{a.sum + b.sum, a.squares + b.squares};
