@@ -75,10 +75,8 @@ class Weights {
 template <class T>
 T sum_of(const T* x, int64_t n) {
   const CombineOps<T>& ops = combine_ops<T>(Combine::Sum);
-  if (n <= kBlock) return n ? ops.block(x, n) : T(0);
-  Cascade<T, T (*)(T, T)> cascade(ops.join);
-  for (int64_t i = 0; i < n; i += kBlock) cascade.push(ops.block(x + i, std::min(kBlock, n - i)));
-  return cascade.finish(ops.identity);
+  return by_blocks<T>(n, ops.join,
+                      [&](int64_t at, int64_t count) { return ops.block(x + at, count); });
 }
 
 /// The losses of all places, on their way to becoming one.

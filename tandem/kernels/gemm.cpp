@@ -1,11 +1,10 @@
 // Chooses how a matrix product is computed, and the entry points for raw pointers.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "tandem/base/deterministic.h"
 #include "tandem/base/error.h"
+#include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
 #include "tandem/kernels/gemm_impl.h"
 #include "tandem/kernels/matmul.h"
@@ -29,25 +28,7 @@ constexpr int64_t kDepth = 512;
 // Elements of a matrix that a thread should at least read in a product with a vector.
 constexpr int64_t kVectorGrain = 32768;
 
-class Scratch {
- public:
-  ~Scratch() { std::free(data_); }
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      data_ = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-      if (data_ == nullptr) throw std::bad_alloc();
-      size_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
-thread_local Scratch t_scratch;
+constinit thread_local GrowingBuffer t_scratch(4096);
 
 /// small_gemm with long sums in pieces. B has contiguous rows unless the whole fits_small.
 template <class T>

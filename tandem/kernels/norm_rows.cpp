@@ -12,19 +12,15 @@ namespace {
 
 template <class C>
 C sum_of(const C* x, int64_t n, const CombineOps<C>& ops) {
-  if (n <= kBlock) return ops.block(x, n);
-  Cascade<C, C (*)(C, C)> cascade(ops.join);
-  for (int64_t i = 0; i < n; i += kBlock) cascade.push(ops.block(x + i, std::min(kBlock, n - i)));
-  return cascade.finish(ops.identity);
+  return by_blocks<C>(n, ops.join,
+                      [&](int64_t at, int64_t count) { return ops.block(x + at, count); });
 }
 
 template <class C>
 C squares_of(const C* x, int64_t n, C mean, const CombineOps<C>& ops) {
-  if (n <= kBlock) return squared_deviations(x, n, mean);
-  Cascade<C, C (*)(C, C)> cascade(ops.join);
-  for (int64_t i = 0; i < n; i += kBlock)
-    cascade.push(squared_deviations(x + i, std::min(kBlock, n - i), mean));
-  return cascade.finish(ops.identity);
+  return by_blocks<C>(n, ops.join, [&](int64_t at, int64_t count) {
+    return squared_deviations(x + at, count, mean);
+  });
 }
 
 int64_t grain_of(int64_t length) { return std::max<int64_t>(1, 16384 / length); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <new>
@@ -185,6 +186,16 @@ class Cascade {
   uint64_t count_ = 0;
   T stack_[63];
 };
+
+/// What n elements that lie in a row give: block(first, count) for each of their blocks, joined in
+/// the canonical order.
+template <class T, class Join, class Block>
+T by_blocks(int64_t n, Join join, const Block& block) {
+  if (n <= kBlock) return block(0, n);
+  Cascade<T, Join> cascade(join);
+  for (int64_t i = 0; i < n; i += kBlock) cascade.push(block(i, std::min(kBlock, n - i)));
+  return cascade.finish({});
+}
 
 /// Scratch memory aligned for vectors; freed with its owner.
 template <class T>

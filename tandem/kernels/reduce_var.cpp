@@ -216,22 +216,16 @@ class VarReduction {
   }
 
   C sum_of(const C* x, int64_t n) const {
-    if (n <= kBlock) return sum_.block(x, n);
-    Cascade<C, C (*)(C, C)> cascade(sum_.join);
-    for (int64_t i = 0; i < n; i += kBlock)
-      cascade.push(sum_.block(x + i, std::min(kBlock, n - i)));
-    return cascade.finish(0);
+    return by_blocks<C>(n, sum_.join,
+                        [&](int64_t at, int64_t count) { return sum_.block(x + at, count); });
   }
-  Deviations<C> deviations_of(const C* x, int64_t n, C mean) const {
+  static Deviations<C> deviations_of(const C* x, int64_t n, C mean) {
     static_assert(kBlock <= kMostDeviations);
-    if (n <= kBlock) return deviations(x, n, mean);
     const auto join = [](const Deviations<C>& a, const Deviations<C>& b) {
       return Deviations<C>{a.sum + b.sum, a.squares + b.squares};
     };
-    Cascade<Deviations<C>, decltype(join)> cascade(join);
-    for (int64_t i = 0; i < n; i += kBlock)
-      cascade.push(deviations(x + i, std::min(kBlock, n - i), mean));
-    return cascade.finish({});
+    return by_blocks<Deviations<C>>(
+        n, join, [&](int64_t at, int64_t count) { return deviations(x + at, count, mean); });
   }
 
   Moments block(int64_t base, int64_t b, bool direct) const {

@@ -1,9 +1,8 @@
 // How a fused step runs: op by op, as one loop, behind parts of a product, or with sums of its
 // rows.
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
+#include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tandem/runtime/executor_detail.h"
@@ -13,27 +12,9 @@ namespace tandem::runtime {
 namespace {
 
 /// Memory for the rows that a kernel keeps; each thread has its own for all its loops.
-class LoopScratch {
- public:
-  ~LoopScratch() { std::free(data_); }
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      data_ = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-      if (!data_) throw std::bad_alloc();
-      size_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
-thread_local LoopScratch t_scratch;
+constinit thread_local GrowingBuffer t_scratch(kAlignment);
 /// The same for what the threads of one loop hand over to the one that began it.
-thread_local LoopScratch t_partials;
+constinit thread_local GrowingBuffer t_partials(kAlignment);
 
 kernels::ReduceFn reduce_fn(ReductionInfo::Fn fn) {
   using Fn = ReductionInfo::Fn;
