@@ -32,6 +32,8 @@
 #include "tandem/core/graph.h"
 #include "tandem/core/tensor.h"
 #include "tandem/data/data.h"
+#include "tandem/inspect/draw.h"
+#include "tandem/inspect/module_notes.h"
 #include "tandem/io/npy.h"
 #include "tandem/io/safetensors.h"
 #include "tandem/models/models.h"

@@ -27,21 +27,6 @@ constinit const OpDef kIdentity = {
     .vjp = [](const VjpArgs& a) -> Grads { return {a.grad()}; },
 };
 
-// Notes the nodes that are made in its scope.
-class NewNodesScope {
- public:
-  NewNodesScope() : outer_(std::exchange(t_mode.new_nodes, &made_)) {}
-  ~NewNodesScope() {
-    t_mode.new_nodes = outer_;
-    if (outer_) outer_->nodes.merge(made_.nodes);
-  }
-  bool has(const Node* n) const { return made_.nodes.contains(n); }
-
- private:
-  NewNodes* outer_;
-  NewNodes made_;
-};
-
 // The same values, cut off from their history.
 Tensor fresh_leaf(const Tensor& t) { return t.detach().requires_grad_(); }
 
@@ -149,7 +134,7 @@ struct EdgeLess {
 // The edges that lead out of the new nodes below the results, other than to an argument; in the
 // order in which they are found.
 std::vector<Edge> captured_edges(const variable_list& outputs, const variable_list& args,
-                                 const NewNodesScope& made) {
+                                 const NewNodes& made) {
   std::unordered_set<const Node*> seen;
   for (const Tensor& a : args)
     if (a.defined() && a.requires_grad()) seen.insert(a.impl()->edge.node.get());
@@ -192,7 +177,7 @@ variable_list checkpoint(const TensorFunction& fn, const variable_list& inputs) 
   variable_list outputs;
   std::vector<Edge> captured;
   {
-    NewNodesScope made;
+    NewNodes made;
     outputs = fn(args);
     captured = captured_edges(outputs, args, made);
   }

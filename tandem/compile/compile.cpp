@@ -572,6 +572,12 @@ const Graph& CompiledFunction::graph() const {
   return v->recording.graph;
 }
 
+const Graph& CompiledFunction::optimised_graph() const {
+  const Variant* v = impl_->latest.load(std::memory_order_acquire);
+  TANDEM_CHECK(v, "optimised_graph: the compiled function has not been called yet");
+  return v->program->graph();
+}
+
 size_t CompiledFunction::graph_count() const {
   const std::lock_guard lock(impl_->recording);
   return impl_->all.size() - impl_->forgotten;

@@ -41,6 +41,7 @@ class CompiledFunction {
 
   void explain(std::ostream& out) const;
   const Graph& graph() const;
+  const Graph& optimised_graph() const;
   size_t graph_count() const;
   void reset();
 
@@ -105,6 +106,8 @@ class Compiled {
   std::string explain() const;
   /// The graph of the latest call.
   const Graph& graph() const { return shared_->core.graph(); }
+  /// What runs in its place: the same after all passes, with fused groups. draw() shows this one.
+  const Graph& optimised_graph() const { return shared_->core.optimised_graph(); }
   /// How many were recorded since the beginning or the last reset().
   size_t graph_count() const { return shared_->core.graph_count(); }
   /// Forgets all graphs: the next call records anew.

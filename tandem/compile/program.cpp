@@ -33,6 +33,8 @@ Program::Program(const Graph& g, bool keep_prepared)
     : impl_(std::make_unique<Impl>(g, keep_prepared)) {}
 Program::~Program() = default;
 
+const Graph& Program::graph() const { return impl_->graph; }
+
 size_t Program::n_results() const { return impl_->executor.plan().results.size(); }
 
 void Program::run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const {

@@ -16,23 +16,6 @@
 namespace tandem {
 namespace {
 
-// Notes the nodes that are made in its scope.
-class NewNodesScope {
- public:
-  NewNodesScope() : outer_(std::exchange(t_mode.new_nodes, &made_)) {}
-  ~NewNodesScope() {
-    t_mode.new_nodes = outer_;
-    if (outer_) outer_->nodes.insert(made_.nodes.begin(), made_.nodes.end());
-  }
-  NewNodesScope(const NewNodesScope&) = delete;
-  NewNodesScope& operator=(const NewNodesScope&) = delete;
-  bool has(const Node* n) const { return made_.nodes.contains(n); }
-
- private:
-  NewNodes* outer_;
-  NewNodes made_;
-};
-
 // Where the history of an argument begins inside the function.
 constinit const OpDef kSample = {
     .name = "sample",
@@ -99,7 +82,7 @@ class SampleRecorder final : public Recorder {
   void apply_writes(const variable_list& args, const InDims& dims, int64_t size);
 
   Recorder* const outer_;
-  NewNodesScope* made_ = nullptr;
+  NewNodes* made_ = nullptr;
   std::unordered_map<const Node*, std::vector<Use>> uses_;
   std::unordered_map<const Node*, std::pair<NodePtr, bool>> leads_;  // see leads_outside
   std::vector<int64_t> argument_of_;                                 // by placeholder
@@ -201,7 +184,7 @@ void SampleRecorder::record(const autograd::TensorFunction& fn, const variable_l
       r->made_ = nullptr;
     }
   } restore{this};
-  NewNodesScope made;
+  NewNodes made;
   made_ = &made;
   const RecorderScope scope(this);
   for (const Tensor& t : fn(samples)) results_.push_back(t.defined() ? use_of(t.impl()) : Use());

@@ -6,7 +6,7 @@
 namespace tandem {
 
 struct Node;
-struct NewNodes;
+class NodeObserver;
 class Recorder;
 
 struct Mode {
@@ -15,7 +15,7 @@ struct Mode {
   bool anomaly = false;    // backward looks for NaN and names the forward op
   bool anomaly_check_nan = true;
   const Node* evaluating = nullptr;  // under anomaly: the node whose gradient is being computed
-  NewNodes* new_nodes = nullptr;     // if set, every node made is entered there
+  NodeObserver* observer = nullptr;  // if set, it hears of every node that is made
   Recorder* recorder = nullptr;      // if set, it keeps what ops would do
   uint32_t made_in = 0;              // its number: what new storages get as their made_in
 };

@@ -54,8 +54,8 @@ NodePtr Node::make(const OpDef& op, size_t n_inputs, size_t n_outputs, uint64_t 
     n->attr_type = attrs.type;
     attrs.type->copy(const_cast<void*>(n->attrs().data), attrs.data);
   }
-  if (t_mode.new_nodes) [[unlikely]]
-    t_mode.new_nodes->nodes.insert(n);
+  if (t_mode.observer) [[unlikely]]
+    t_mode.observer->made(n);
   return NodePtr::adopt(n);
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -23,10 +24,33 @@ struct CustomBackward {
 /// The op of nodes whose gradient is a CustomBackward.
 extern const OpDef kCustom;
 
+/// Hears of every node that this thread makes while it lives. Those around it hear of them too.
+class NodeObserver {
+ public:
+  NodeObserver() : outer_(std::exchange(t_mode.observer, this)) {}
+  virtual ~NodeObserver() { t_mode.observer = outer_; }
+  NodeObserver(const NodeObserver&) = delete;
+  NodeObserver& operator=(const NodeObserver&) = delete;
+
+  void made(const Node* n) {
+    note(n);
+    if (outer_) outer_->made(n);
+  }
+
+ private:
+  virtual void note(const Node* n) = 0;
+  NodeObserver* outer_;
+};
+
 /// The nodes that a thread has made since some moment. A node that lives is among them iff it was
 /// made since then: addresses of freed nodes may be used again, but only by new ones.
-struct NewNodes {
-  std::unordered_set<const Node*> nodes;
+class NewNodes final : public NodeObserver {
+ public:
+  bool has(const Node* n) const { return nodes_.contains(n); }
+
+ private:
+  void note(const Node* n) override { nodes_.insert(n); }
+  std::unordered_set<const Node*> nodes_;
 };
 
 /// The parts of a node that few nodes have.

@@ -235,6 +235,7 @@ class ForwardScope final : public ErrorContext {
  public:
   explicit ForwardScope(const Module& module) : module_(module) {}
   std::string text() const override;
+  const Module& module() const { return module_; }
 
  private:
   const Module& module_;

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <sstream>
+
+#include "tandem/core/fused.h"
+#include "tandem/inspect/modules_detail.h"
+#include "tandem/inspect/text_detail.h"
+
+/// A recorded or optimised program.
+namespace tandem::inspect {
+namespace {
+
+constexpr size_t kShortAttributes = 36, kLongAttributes = 2000;
+constexpr int64_t kFewNumbers = 16;  // of a constant, that are shown
+
+class GraphPicture {
+ public:
+  GraphPicture(const Graph& graph, const DrawOptions& options)
+      : graph_(graph), options_(options), tree_(options) {}
+
+  Picture make() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) add_input(i);
+    for (const NodePtr& n : graph_.nodes) {
+      if (n->op == &kInputOp) continue;
+      if (const FusedGroup* group = fused_group(*n))
+        add_fused(*n, *group);
+      else
+        add_op(*n, 0);
+      expect_drawable(picture_.boxes.size(), options_);
+    }
+    add_outputs();
+    expect_drawable(picture_.boxes.size(), options_);
+    drop_unread_inputs();
+    group_by_module(picture_, tree_, origins_);
+    return std::move(picture_);
+  }
+
+ private:
+  int add(Kind kind, std::vector<std::string> lines, std::string tip, int group = 0,
+          Origin origin = {}) {
+    picture_.boxes.push_back({kind, std::move(lines), std::move(tip), group});
+    origins_.push_back(origin);
+    return static_cast<int>(picture_.boxes.size()) - 1;
+  }
+  void join(int from, int to) {
+    for (size_t l = picture_.lines.size(); l-- > 0 && picture_.lines[l].to == to;)
+      if (picture_.lines[l].from == from) return;
+    picture_.lines.push_back({from, to});
+  }
+  // By output of the node: the box it comes from.
+  std::vector<int>& sources(const Node& n) { return sources_[&n]; }
+  int source(const Edge& e) { return sources(*e.node)[e.index]; }
+
+  const ModuleTree::Name* name_of_input(size_t i) const {
+    if (i < graph_.n_args() || !graph_.captured[i - graph_.n_args()].defined()) return nullptr;
+    return tree_.name_of(graph_.captured[i - graph_.n_args()].impl());
+  }
+  std::string input_text(size_t i) const {
+    if (const ModuleTree::Name* name = name_of_input(i)) return name->text;
+    if (const std::string& name = graph_.inputs[i]->attrs().as<InputAttrs>().name; !name.empty())
+      return name;
+    return i < graph_.n_args() ? text_of("argument ", i)
+                               : text_of("captured ", i - graph_.n_args());
+  }
+
+  void add_input(size_t i) {
+    const Node& n = *graph_.inputs[i];
+    const TensorType& type = n.outputs()[0];
+    const ModuleTree::Name* name = name_of_input(i);
+    const bool argument = i < graph_.n_args();
+    const std::string text = input_text(i);
+    sources(n) = {add(argument ? Kind::argument : Kind::captured, {text, short_type(type)},
+                      text_of(argument ? "argument " : "captured tensor ", text, "\n", type), 0,
+                      {name ? name->module : -1})};
+  }
+
+  // A single number is shown as that, a short list of them behind its type.
+  static std::vector<std::string> constant_lines(const TensorType& type, const std::string& text) {
+    const size_t list = text.rfind('[');
+    if (list == std::string::npos) return {"constant", short_type(type)};
+    if (type.sizes.empty())
+      return {text.substr(list + 1, text.size() - list - 2),
+              text_of(name_of(type.dtype), " number")};
+    return {shorten(text.substr(list), kShortAttributes), short_type(type)};
+  }
+
+  // Inputs of the node must have boxes. Gives the new one.
+  int add_op(const Node& n, int group) {
+    const bool constant = n.op == &kConstantOp;
+    std::vector<std::string> lines = {n.op->name};
+    TextStream tip;
+    tip << n.op->name;
+    if (n.n_outputs) lines.push_back(short_type(n.outputs()[0]));
+    if (n.n_outputs > 1) lines.back() += text_of(" and ", n.n_outputs - 1, " more");
+    for (uint32_t k = 0; k < n.n_outputs; ++k) tip << "\n" << n.outputs()[k];
+    // The numbers of a large constant are nothing to look at.
+    if (!constant || n.attrs().as<ConstantAttrs>().value.tensor.numel() <= kFewNumbers)
+      if (const std::string all = attribute_text(n.attrs(), kLongAttributes); !all.empty()) {
+        tip << "\n" << all;
+        if (constant)
+          lines = constant_lines(n.outputs()[0], all);
+        else if (options_.attributes)
+          lines.push_back(shorten(all, kShortAttributes));
+      }
+    const int box = add(constant ? Kind::constant : Kind::function, std::move(lines), tip.str(),
+                        group, {-1, ModuleNotes::know(n), tree_.find(ModuleNotes::module_of(n))});
+    for (uint32_t i = 0; i < n.n_inputs; ++i)
+      if (n.inputs()[i].node) join(source(n.inputs()[i]), box);
+    sources(n).assign(n.n_outputs, box);
+    return box;
+  }
+
+  // What became one kernel: its nodes read what the kernel reads.
+  void add_fused(const Node& n, const FusedGroup& fused) {
+    const Graph& body = fused.body;
+    const int group = static_cast<int>(picture_.groups.size());
+    size_t ops = 0;
+    for (const NodePtr& inner : body.nodes) ops += inner->op != &kInputOp;
+    TextStream tip;
+    tip << "one kernel for " << ops << (ops == 1 ? " op" : " ops");
+    if (fused.product.op) tip << ", behind a " << fused.product.op->name;
+    tip << "\n" << fused.rows() << " rows of " << fused.columns();
+    picture_.groups.push_back({"fused", tip.str(), 0, true});
+    for (size_t i = 0; i < body.inputs.size(); ++i)
+      sources(*body.inputs[i]) = {source(n.inputs()[i])};
+    for (const NodePtr& inner : body.nodes)
+      if (inner->op != &kInputOp) add_op(*inner, group);
+    std::vector<int> from;
+    for (const Edge& e : body.outputs) from.push_back(source(e));
+    sources(n) = std::move(from);
+  }
+
+  void add_outputs() {
+    const auto output = [&](Kind kind, const std::string& text, size_t i, int owner) {
+      const Edge& e = graph_.outputs[i];
+      const TensorType& type = e.node->outputs()[e.index];
+      const int box = add(kind, {text, short_type(type)}, text_of(text, "\n", type), 0, {owner});
+      join(source(e), box);
+    };
+    for (size_t i = 0; i < graph_.n_results; ++i)
+      output(Kind::result, graph_.n_results > 1 ? text_of("result ", i) : std::string("result"), i,
+             -1);
+    for (const Graph::Write& w : graph_.writes) {
+      const ModuleTree::Name* name = name_of_input(w.input);
+      output(Kind::write, "write " + input_text(w.input), w.output, name ? name->module : -1);
+    }
+  }
+
+  // A captured tensor that is only written to is told by where it is written.
+  void drop_unread_inputs() {
+    std::vector<bool> read(picture_.boxes.size(), false);
+    for (const Picture::Line& l : picture_.lines) read[static_cast<size_t>(l.from)] = true;
+    std::vector<int> moved(picture_.boxes.size(), -1);
+    int kept = 0;
+    for (size_t b = 0; b < read.size(); ++b) {
+      if (picture_.boxes[b].kind == Kind::captured && !read[b]) continue;
+      moved[b] = kept;
+      if (static_cast<size_t>(kept) != b) {
+        picture_.boxes[static_cast<size_t>(kept)] = std::move(picture_.boxes[b]);
+        origins_[static_cast<size_t>(kept)] = origins_[b];
+      }
+      ++kept;
+    }
+    picture_.boxes.resize(static_cast<size_t>(kept));
+    origins_.resize(static_cast<size_t>(kept));
+    for (Picture::Line& l : picture_.lines)
+      l = {moved[static_cast<size_t>(l.from)], moved[static_cast<size_t>(l.to)], l.dashed};
+  }
+
+  const Graph& graph_;
+  const DrawOptions& options_;
+  const ModuleTree tree_;
+  Picture picture_;
+  std::vector<Origin> origins_;
+  std::unordered_map<const Node*, std::vector<int>> sources_;
+};
+
+}  // namespace
+
+Picture picture_of_graph(const Graph& graph, const DrawOptions& options) {
+  TANDEM_CHECK(!graph.nodes.empty(), "draw: the graph is empty");
+  return graph.autograd ? picture_of_autograd(graph, options) : GraphPicture(graph, options).make();
+}
+
+}  // namespace tandem::inspect
