@@ -44,6 +44,7 @@ and prints the test accuracy.
   --threads N      threads to use (all cores)
   --seed N         for the initial weights, the order of the images and drawn digits (1)
   --explain        print what the compiled step consists of
+  --draw FOLDER    draw the graphs of the networks and of the compiled steps there, as .svg and .html
   --expect P       fail (exit code 2) when less than P % of the test images are recognised
   --help
 )";
@@ -51,7 +52,8 @@ and prints the test accuracy.
 struct Options {
   int64_t epochs = 0, hidden = 512, batch = 128, samples = 0, threads = 0, seed = 1;
   double lr = 0, momentum = 0.9, expect = 0;
-  std::string net = "both", mode = "both", loss = "cross_entropy", data = env::fashion_mnist_dir();
+  std::string net = "both", mode = "both", loss = "cross_entropy", data = env::fashion_mnist_dir(),
+              draw;
   bool digits = false, explain = false, fit = false, help = false;
 };
 
@@ -102,6 +104,8 @@ Options parse(int argc, char** argv) {
       o.loss = text();
     else if (name == "--data")
       o.data = text();
+    else if (name == "--draw")
+      o.draw = text();
     else if (name == "--digits")
       o.digits = true;
     else if (name == "--help" || name == "-h")
@@ -330,6 +334,32 @@ bool compare(const Run& eager, const Run& compiled, int64_t epochs, const std::s
   return worst <= kStep && mean <= kEpoch;
 }
 
+/// Draws a graph as a picture and as a page, and says where.
+void draw_both(const Drawable& graph, const std::string& folder, const std::string& name,
+               const char* what, const DrawOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  TANDEM_CHECK_AS(FileError, !error, "option --draw: the folder ", folder,
+                  " cannot be made: ", error.message());
+  const std::string path = (std::filesystem::path(folder) / name).string();
+  draw(graph, path + ".svg", options);
+  draw(graph, path + ".html", options);
+  std::printf("%s is drawn in %s.svg and, to click on, %s.html\n", what, path.c_str(),
+              path.c_str());
+}
+
+/// The graph behind the loss of a few images, by module.
+void draw_network(const Options& o, const Data& data, const std::string& kind,
+                  nn::Sequential& net) {
+  const Normalise normalise(data.train.images);
+  const int64_t n = std::min(o.batch, data.train.labels.size(0));
+  const ModuleNotes notes;
+  const Tensor loss = loss_of(o.loss, net(normalise(data.train.images.narrow(0, 0, n))),
+                              data.train.labels.narrow(0, 0, n));
+  draw_both(loss, o.draw, kind + "_network", "the network's graph",
+            {.module = net, .title = kind + ": the graph behind the loss"});
+}
+
 /// Trains one network both ways. 0, or the exit code that says what went wrong.
 int train(const Options& o, const Data& data, const std::string& kind) {
   const Normalise normalise(data.train.images);
@@ -385,6 +415,12 @@ int train(const Options& o, const Data& data, const std::string& kind) {
   for (const Run* r : runs) right = std::min(right, r->right);
   std::printf("test accuracy %.2f %% after %.1f s\n", right, seconds_since(start));
   if (o.explain && o.mode != "eager") compiled_step.explain(std::cout << '\n');
+  if (!o.draw.empty()) {
+    draw_network(o, data, kind, runs[0]->net);
+    if (o.mode != "eager")
+      draw_both(compiled_step, o.draw, kind + "_step", "the compiled step",
+                {.module = compiled.net, .title = kind + ": the compiled training step"});
+  }
   if (!alike) {
     std::printf("eager and compiled are further apart than they may be\n");
     return 3;
@@ -422,6 +458,7 @@ int train_by_fit(const Options& o, const Data& data, const std::string& kind) {
                  .callbacks = {LearningRateScheduler(falling)}});
   const double right = 100 * history["val_accuracy"].back();
   std::printf("test accuracy %.2f %% after %.1f s\n", right, seconds_since(start));
+  if (!o.draw.empty()) draw_network(o, data, kind, net);
   if (right >= o.expect) return 0;
   std::printf("that is less than the %.2f %% asked for\n", o.expect);
   return 2;

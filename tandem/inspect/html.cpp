@@ -26,8 +26,8 @@ constexpr const char* kPageStyle =
     "#tip{position:fixed;display:none;max-width:60ch;white-space:pre-wrap;overflow-wrap:anywhere;"
     "background:#1b1f24;color:#fff;padding:6px 9px;border-radius:5px;pointer-events:none;"
     "font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace}"
-    ".label{cursor:pointer}.closed{font-weight:bold}.lit{stroke:#d1242f;stroke-width:2.2}"
-    ".head.lit{fill:#d1242f}";
+    ".label{cursor:pointer}.closed{font-weight:bold}.wire.lit{stroke:#d1242f;stroke-width:2.2}"
+    "path.head.lit{fill:#d1242f}";
 
 class Page {
  public:

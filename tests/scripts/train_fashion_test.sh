@@ -41,6 +41,17 @@ expect 0 "cnn by fit(), compiled" --net cnn --digits --samples 2000 --epochs 3 -
 expect 2 "less than the 101.00 % asked for" --net mlp --digits --samples 500 --epochs 1 --fit --expect 101
 expect 2 "less than the 101.00 % asked for" --net mlp --digits --samples 500 --epochs 1 --expect 101
 
+# Graphs are drawn where one says, by network and step, as a picture and as a page.
+expect 0 "the compiled step is drawn in $scratch/graphs/cnn_step.svg" --net cnn --digits --samples 300 --epochs 1 \
+  --draw "$scratch/graphs"
+for file in cnn_network.svg cnn_network.html cnn_step.svg cnn_step.html; do
+  grep -q "BatchNorm2d" "$scratch/graphs/$file" || { echo "FAILED: $file shows no module"; failures=$((failures + 1)); }
+done
+grep -q "one kernel for" "$scratch/graphs/cnn_step.svg" || { echo "FAILED: no fused group"; failures=$((failures + 1)); }
+expect 0 "the network's graph is drawn in" --net mlp --digits --samples 300 --epochs 1 --fit --draw "$scratch/graphs"
+expect 1 "option --draw: the folder /dev/null/graphs cannot be made" --net mlp --digits --samples 300 --epochs 1 \
+  --mode eager --draw /dev/null/graphs
+
 good
 expect 0 "20 training images, 20 test images" --data "$data" --epochs 1
 good
