@@ -88,6 +88,7 @@ function layout(data, open) {
       for (let r = 0; r < n; ++r) settle(level, s, near, level.rows[r], true, both);
       for (let r = n; r-- > 0;) settle(level, s, near, level.rows[r], both, true);
     }
+    straighten(level, s, near);
     gather(level, s, near);
     s.sink = level.what.map(() => 0.5);
     const enters = level.what.map(() => 0), leaves = level.what.map(() => 0);
@@ -95,6 +96,49 @@ function layout(data, open) {
     level.what.forEach((_, i) => { if (enters[i] !== leaves[i]) s.sink[i] = leaves[i]; });
     widths(g, s);
     heights(g, level, s);
+  }
+
+  function straighten(level, s, near) {
+    const any = 1e9, bend = i => level.what[i] === BEND;
+    const next = level.what.map(() => -1), first = level.what.map(() => true);
+    level.what.forEach((_, i) => {
+      if (bend(i)) for (const [to] of near.down[i]) if (bend(to)) { next[i] = to; first[to] = false; }
+    });
+    const place = places(level);
+    const align = (run, low, high) => {
+      const sum = run.reduce((a, b) => a + s.x[b], 0);
+      const x = Math.min(Math.max(sum / run.length, low), high);
+      for (const b of run) s.x[b] = x;
+      run.length = 0;
+    };
+    for (let round = 0; round < 2; ++round)
+      for (let i = 0; i < next.length; ++i) {
+        if (!bend(i) || !first[i]) continue;
+        let low = -any, high = any;
+        const run = [];
+        for (let b = i; b >= 0; b = next[b]) {
+          const row = level.rows[level.row[b]], at = place[b];
+          let left = -any, right = any;
+          if (at > 0) left = s.x[row[at - 1]] + distance(level, s, row[at - 1], b);
+          if (at + 1 < row.length) right = s.x[row[at + 1]] - distance(level, s, b, row[at + 1]);
+          right = Math.max(left, right);
+          if (Math.max(low, left) > Math.min(high, right)) {
+            align(run, low, high);
+            low = -any;
+            high = any;
+          }
+          low = Math.max(low, left);
+          high = Math.min(high, right);
+          run.push(b);
+        }
+        align(run, low, high);
+      }
+  }
+
+  function places(level) {
+    const place = level.what.map(() => 0);
+    for (const row of level.rows) row.forEach((item, i) => { place[item] = i; });
+    return place;
   }
 
   function gather(level, s, near) {
@@ -117,9 +161,8 @@ function layout(data, open) {
       if (m.length > members[largest].length) largest = p;
       return m.reduce((sum, i) => sum + s.x[i], 0) / m.length;
     });
-    const middle = away[largest], place = level.what.map(() => 0);
+    const middle = away[largest], place = places(level);
     away.forEach((_, p) => { away[p] -= middle; });
-    for (const row of level.rows) row.forEach((item, i) => { place[item] = i; });
     const order = members.map((_, p) => p).filter(p => p !== largest);
     order.sort((a, b) => Math.abs(away[a]) - Math.abs(away[b]));
     for (const p of order) {

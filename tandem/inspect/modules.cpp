@@ -36,6 +36,7 @@ ModuleTree::ModuleTree(const DrawOptions& options) {
     entries_.push_back({path, path.empty() ? kind : key + ": " + kind, parent,
                         parent < 0 ? 0 : entries_[static_cast<size_t>(parent)].depth + 1,
                         ModuleNotes::saw(m)});
+    if (parent >= 0) entries_[static_cast<size_t>(parent)].leaf = false;
     const int index = static_cast<int>(entries_.size()) - 1;
     by_path.emplace(path, index);
     modules_.emplace(&m, index);
@@ -99,8 +100,9 @@ constexpr int kUnset = -2;
 
 class Grouping {
  public:
-  Grouping(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins)
-      : picture_(picture), tree_(tree), origins_(origins) {}
+  Grouping(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins,
+           bool trains)
+      : picture_(picture), tree_(tree), origins_(origins), trains_(trains) {}
 
   void run() {
     make_units();
@@ -175,7 +177,8 @@ class Grouping {
       int best = -1;
       for (const int a : above[u])
         for (const int b : below[u]) {
-          const int both = tree_.common(unit(a).module, unit(b).module);
+          int both = tree_.common(unit(a).module, unit(b).module);
+          if (trains_ && both >= 0 && entry(both).leaf) both = entry(both).parent;
           if (both >= 0 && (best < 0 || entry(both).depth > entry(best).depth)) best = both;
         }
       units_[u].module = best;
@@ -337,6 +340,7 @@ class Grouping {
   Picture& picture_;
   const ModuleTree& tree_;
   const std::vector<Origin>& origins_;
+  const bool trains_;
   std::vector<int> unit_of_;  // by box
   std::vector<Unit> units_;
   std::vector<int> visit_of_;  // by unit: its group
@@ -348,8 +352,9 @@ class Grouping {
 
 }  // namespace
 
-void group_by_module(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins) {
-  if (!tree.entries().empty()) Grouping(picture, tree, origins).run();
+void group_by_module(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins,
+                     bool trains) {
+  if (!tree.entries().empty()) Grouping(picture, tree, origins, trains).run();
 }
 
 }  // namespace tandem::inspect

@@ -14,7 +14,8 @@ class ModuleTree {
     std::string label;  // "0: BasicBlock"
     int parent;         // -1 for the module itself
     int depth;
-    bool seen;  // notes tell what its forward() made
+    bool seen;         // notes tell what its forward() made
+    bool leaf = true;  // it holds no other modules
   };
   struct Name {
     std::string text;
@@ -57,8 +58,13 @@ struct Origin {
 /// way is outside of all modules. Notes come first: a box that they know is in no other module
 /// whose forward() they have seen running than the one they name.
 ///
+/// If the picture `trains`, it goes through the modules forwards and backwards, and what lies
+/// between two uses of one layer may be everything behind that layer: it belongs to the module
+/// around it.
+///
 /// A module whose results come back to it through others is shown once for each such visit, so that
 /// its closed group has no way around back into it.
-void group_by_module(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins);
+void group_by_module(Picture& picture, const ModuleTree& tree, const std::vector<Origin>& origins,
+                     bool trains);
 
 }  // namespace tandem::inspect

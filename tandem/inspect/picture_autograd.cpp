@@ -31,7 +31,7 @@ class AutogradPicture {
     for (size_t i = 0; i < graph_.n_results; ++i)
       add_result(i, i < results.size() ? results[i].impl() : nullptr);
     expect_drawable(picture_.boxes.size(), options_);
-    group_by_module(picture_, tree_, origins_);
+    group_by_module(picture_, tree_, origins_, /*trains=*/false);
     return std::move(picture_);
   }
 

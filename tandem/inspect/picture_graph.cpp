@@ -30,7 +30,7 @@ class GraphPicture {
     add_outputs();
     expect_drawable(picture_.boxes.size(), options_);
     drop_unread_inputs();
-    group_by_module(picture_, tree_, origins_);
+    group_by_module(picture_, tree_, origins_, trains_);
     return std::move(picture_);
   }
 
@@ -86,6 +86,8 @@ class GraphPicture {
   // Inputs of the node must have boxes. Gives the new one.
   int add_op(const Node& n, int group) {
     const bool constant = n.op == &kConstantOp;
+    // Gradients and what passes made were not made by a forward(), and belong to modules as well.
+    const int noted = tree_.find(ModuleNotes::module_of(n));
     std::vector<std::string> lines = {n.op->name};
     TextStream tip;
     tip << n.op->name;
@@ -102,7 +104,7 @@ class GraphPicture {
           lines.push_back(shorten(all, kShortAttributes));
       }
     const int box = add(constant ? Kind::constant : Kind::function, std::move(lines), tip.str(),
-                        group, {-1, ModuleNotes::know(n), tree_.find(ModuleNotes::module_of(n))});
+                        group, {-1, noted >= 0, noted});
     for (uint32_t i = 0; i < n.n_inputs; ++i)
       if (n.inputs()[i].node) join(source(n.inputs()[i]), box);
     sources(n).assign(n.n_outputs, box);
@@ -141,6 +143,7 @@ class GraphPicture {
              -1);
     for (const Graph::Write& w : graph_.writes) {
       const ModuleTree::Name* name = name_of_input(w.input);
+      trains_ = trains_ || (name && graph_.captured[w.input - graph_.n_args()].requires_grad());
       output(Kind::write, "write " + input_text(w.input), w.output, name ? name->module : -1);
     }
   }
@@ -172,6 +175,7 @@ class GraphPicture {
   Picture picture_;
   std::vector<Origin> origins_;
   std::unordered_map<const Node*, std::vector<int>> sources_;
+  bool trains_ = false;  // it writes to what it was differentiated by
 };
 
 }  // namespace

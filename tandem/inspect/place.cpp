@@ -67,10 +67,13 @@ class Spacing {
       for (size_t r = 0; r < n; ++r) settle(level_.rows[r], true, both);
       for (size_t r = n; r-- > 0;) settle(level_.rows[r], both, true);
     }
+    straighten();
     gather();
   }
 
  private:
+  static constexpr double kAny = 1e9;  // further than anything
+
   struct End {
     int item;
     double weight, offset;  // wants to stand so far to the right of the item
@@ -122,6 +125,68 @@ class Spacing {
     }
   }
 
+  // What is left of the freedom that bends have makes long lines straight: as many bends in a row
+  // as there is a common place for, between their neighbours, take the one nearest to their mean.
+  void straighten() {
+    std::vector<int> next(level_.items.size(), -1);
+    std::vector<char> first(level_.items.size(), 1);
+    const auto bend = [&](size_t i) { return level_.items[i].what == What::bend; };
+    for (size_t i = 0; i < next.size(); ++i)
+      if (bend(i))
+        for (const End& e : down_[i])
+          if (bend(static_cast<size_t>(e.item))) {
+            next[i] = e.item;
+            first[static_cast<size_t>(e.item)] = 0;
+          }
+    const std::vector<size_t> place = places();
+    std::vector<int> run;
+    for (int round = 0; round < 2; ++round)
+      for (size_t i = 0; i < next.size(); ++i) {
+        if (!bend(i) || !first[i]) continue;
+        double low = -kAny, high = kAny;
+        run.clear();
+        for (int b = static_cast<int>(i); b >= 0; b = next[static_cast<size_t>(b)]) {
+          const auto [left, right] = freedom(b, place);
+          if (std::max(low, left) > std::min(high, right)) {
+            align(run, low, high);
+            low = -kAny;
+            high = kAny;
+          }
+          low = std::max(low, left);
+          high = std::min(high, right);
+          run.push_back(b);
+        }
+        align(run, low, high);
+      }
+  }
+
+  // Where the item may stand while its neighbours stay.
+  std::pair<double, double> freedom(int item, const std::vector<size_t>& place) const {
+    const auto& row = level_.rows[static_cast<size_t>(level_.items[static_cast<size_t>(item)].row)];
+    const size_t at = place[static_cast<size_t>(item)];
+    double left = -kAny, right = kAny;
+    if (at > 0) left = x_[static_cast<size_t>(row[at - 1])] + distance(row[at - 1], item);
+    if (at + 1 < row.size())
+      right = x_[static_cast<size_t>(row[at + 1])] - distance(item, row[at + 1]);
+    return {left, std::max(left, right)};
+  }
+
+  void align(std::vector<int>& run, double low, double high) {
+    double sum = 0;
+    for (const int b : run) sum += x_[static_cast<size_t>(b)];
+    const double x = std::min(std::max(sum / static_cast<double>(run.size()), low), high);
+    for (const int b : run) x_[static_cast<size_t>(b)] = x;
+    run.clear();
+  }
+
+  // By item: which of its row it is.
+  std::vector<size_t> places() const {
+    std::vector<size_t> place(level_.items.size());
+    for (const auto& row : level_.rows)
+      for (size_t i = 0; i < row.size(); ++i) place[static_cast<size_t>(row[i])] = i;
+    return place;
+  }
+
   // Parts that no link joins are moved towards the largest, as far as there is room.
   void gather() {
     const std::vector<int> part = parts();
@@ -147,9 +212,7 @@ class Spacing {
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return std::abs(away[a]) < std::abs(away[b]); });
-    std::vector<size_t> place(part.size());
-    for (const auto& row : level_.rows)
-      for (size_t i = 0; i < row.size(); ++i) place[static_cast<size_t>(row[i])] = i;
+    const std::vector<size_t> place = places();
     for (const size_t p : order) {
       double room = std::abs(away[p]);
       for (const int i : members[p])
@@ -162,7 +225,6 @@ class Spacing {
                      const std::vector<size_t>& place) const {
     const auto& row = level_.rows[static_cast<size_t>(level_.items[static_cast<size_t>(item)].row)];
     const size_t at = place[static_cast<size_t>(item)];
-    constexpr double kAny = 1e9;
     if (left ? at == 0 : at + 1 == row.size()) return kAny;
     const int other = left ? row[at - 1] : row[at + 1];
     if (part[static_cast<size_t>(other)] == part[static_cast<size_t>(item)]) return kAny;

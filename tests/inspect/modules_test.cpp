@@ -155,7 +155,7 @@ TEST(DrawModules, StepOfAnOptimiserNamesWhatItWrites) {
   nn::Sequential net(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 4));
   optim::SGD sgd(net->parameters(), optim::SGDOptions(0.1));
   const auto step = compile([&](const Tensor& x) {
-    const Tensor loss = net->forward(x).pow(2).mean();
+    const Tensor loss = net->forward(x).tanh().mean();
     loss.backward();
     sgd.step();
     sgd.zero_grad(/*set_to_none=*/true);
@@ -167,6 +167,21 @@ TEST(DrawModules, StepOfAnOptimiserNamesWhatItWrites) {
     EXPECT_GE(find_box(p, name), 0) << name;
     EXPECT_GE(find_box(p, std::string("write ") + name), 0) << name;
   }
+  // Tanh lies between the last layer and its gradient, but is no part of it.
+  const Picture recorded = make_picture(step.graph(), {.module = net});
+  EXPECT_EQ(around(recorded, "addmm", 1), "Sequential/2: Linear");
+  EXPECT_EQ(around(recorded, "tanh"), "Sequential");
+  EXPECT_EQ(around(recorded, "mean"), "");  // no gradient needs its value
+}
+
+TEST(DrawModules, NotesKnowWhatWasRecorded) {
+  nn::Sequential net(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 4));
+  const ModuleNotes notes;
+  const auto f = compile([&](const Tensor& x) { return net->forward(x); });
+  f(randn({32, 8}));
+  EXPECT_EQ(around(make_picture(f.graph(), {.module = net}), "relu"), "Sequential/1: ReLU");
+  // Passes make new nodes, of which notes know nothing: parameters tell.
+  EXPECT_EQ(around(make_picture(f, {.module = net}), "addmm", 1), "Sequential/2: Linear");
 }
 
 TEST(DrawModules, BuffersHaveTheirNames) {
