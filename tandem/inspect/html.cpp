@@ -75,7 +75,8 @@ class Page {
   }
 
   void data() {
-    out_ << "{\"side\":16,\"header\":24,\"foot\":12,\"kinds\":[";
+    out_ << "{\"side\":" << kSide << ",\"header\":" << kHeader << ",\"foot\":" << kFoot
+         << ",\"kinds\":[";
     for (int k = 0; k < kKinds; ++k)
       out_ << (k ? "," : "")
            << "{\"name\":" << json_string(look_of(static_cast<Kind>(k), picture_.autograd).name)

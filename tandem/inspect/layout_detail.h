@@ -78,6 +78,8 @@ Size size_of(const Picture::Group& group);
 double label_width(const Picture::Group& group);
 
 constexpr double kTitleFont = 12, kTextFont = 10;
+/// What a group leaves free inside: at the sides, above for its name, below.
+constexpr double kSide = 16, kHeader = 24, kFoot = 12;
 /// Height of a line of text of that size.
 constexpr double line_height(double font) { return font * 1.3; }
 

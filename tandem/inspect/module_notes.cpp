@@ -12,7 +12,7 @@ namespace tandem {
 
 struct ModuleNotes::Impl final : NodeObserver {
   struct Note {
-    const nn::Module* module;
+    std::vector<const nn::Module*> modules;
     const OpDef* op;
   };
 
@@ -21,13 +21,15 @@ struct ModuleNotes::Impl final : NodeObserver {
 
   // A node's address may have been another's before: a later note takes an earlier one's place.
   void note(const Node* n) override {
-    const nn::Module* module = nullptr;
+    std::vector<const nn::Module*> running;
     for (const ErrorContext* c = ErrorContext::current(); c; c = c->outer())
       if (const auto* scope = dynamic_cast<const nn::ForwardScope*>(c)) {
+        // A holder and the layer itself both begin one.
+        if (running.empty() || running.back() != &scope->module())
+          running.push_back(&scope->module());
         seen.insert(&scope->module());
-        if (!module) module = &scope->module();
       }
-    notes[n] = {module, n->op};
+    notes[n] = {std::move(running), n->op};
   }
 
   // Nodes of other threads are not noted, and may lie where a noted one was.
@@ -46,9 +48,9 @@ constinit thread_local ModuleNotes::Impl* ModuleNotes::Impl::innermost = nullptr
 ModuleNotes::ModuleNotes() : impl_(std::make_unique<Impl>()) {}
 ModuleNotes::~ModuleNotes() = default;
 
-const nn::Module* ModuleNotes::module_of(const Node& n) {
+std::vector<const nn::Module*> ModuleNotes::modules_of(const Node& n) {
   const Impl::Note* note = Impl::innermost ? Impl::innermost->find(n) : nullptr;
-  return note ? note->module : nullptr;
+  return note ? note->modules : std::vector<const nn::Module*>();
 }
 
 bool ModuleNotes::know(const Node& n) { return Impl::innermost && Impl::innermost->find(n); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 namespace tandem {
 
@@ -26,9 +27,9 @@ class ModuleNotes {
   ModuleNotes(const ModuleNotes&) = delete;
   ModuleNotes& operator=(const ModuleNotes&) = delete;
 
-  /// The module whose forward() made the node, as far as this thread's innermost notes know; null:
-  /// none, or there are no notes. It may be gone by now.
-  static const nn::Module* module_of(const Node& n);
+  /// The modules whose forward() was running when the node was made, from the innermost on, as far
+  /// as this thread's innermost notes know. They may be gone by now.
+  static std::vector<const nn::Module*> modules_of(const Node& n);
   /// True iff they know the node: it was made since they began.
   static bool know(const Node& n);
   /// True iff the module's forward() was seen to run. What it makes is then noted, and what was

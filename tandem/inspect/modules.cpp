@@ -56,9 +56,10 @@ void ModuleTree::add_tensor(const Tensor& t, Name name) {
   if (const Node* n = t.impl()->edge.node.get(); n && n->is_leaf()) leaves_.emplace(n, t.impl());
 }
 
-int ModuleTree::find(const nn::Module* m) const {
-  const auto found = modules_.find(m);
-  return m && found != modules_.end() ? found->second : -1;
+int ModuleTree::maker_of(const Node& n) const {
+  for (const nn::Module* m : ModuleNotes::modules_of(n))
+    if (const auto found = modules_.find(m); found != modules_.end()) return found->second;
+  return -1;
 }
 
 const ModuleTree::Name* ModuleTree::name_of(const TensorImpl* t) const {

@@ -25,8 +25,8 @@ class ModuleTree {
   explicit ModuleTree(const DrawOptions& options);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  /// -1 if it is not one of these.
-  int find(const nn::Module* m) const;
+  /// The one that made the node, by a ModuleNotes; -1: none of these.
+  int maker_of(const Node& n) const;
   /// Null if it has none.
   const Name* name_of(const TensorImpl* t) const;
   const Name* name_of_leaf(const Node* leaf) const;

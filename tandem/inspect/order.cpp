@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "tandem/inspect/layout_detail.h"
 
@@ -16,14 +17,23 @@ struct Ends {
 };
 
 Ends port_offsets(const Arrangement& a, const Level& level) {
-  Ends ends{std::vector<float>(level.links.size()), std::vector<float>(level.links.size())};
+  // By group inside of the level: where in its row each of its items is, from -0.5 to 0.5.
+  std::unordered_map<int, std::vector<float>> inside;
   const auto offset = [&](int item, int port) -> float {
     if (port < 0) return 0;
-    const auto& inner = a.levels[static_cast<size_t>(level.items[static_cast<size_t>(item)].ref)];
-    const auto& row = inner.rows[static_cast<size_t>(inner.items[static_cast<size_t>(port)].row)];
-    const auto at = std::find(row.begin(), row.end(), port) - row.begin();
-    return (static_cast<float>(at) + 0.5f) / static_cast<float>(row.size()) - 0.5f;
+    const int group = level.items[static_cast<size_t>(item)].ref;
+    auto [found, fresh] = inside.try_emplace(group);
+    const Level& inner = a.levels[static_cast<size_t>(group)];
+    if (fresh) {
+      found->second.resize(inner.items.size());
+      for (const auto& row : inner.rows)
+        for (size_t i = 0; i < row.size(); ++i)
+          found->second[static_cast<size_t>(row[i])] =
+              (static_cast<float>(i) + 0.5f) / static_cast<float>(row.size()) - 0.5f;
+    }
+    return found->second[static_cast<size_t>(port)];
   };
+  Ends ends{std::vector<float>(level.links.size()), std::vector<float>(level.links.size())};
   for (size_t i = 0; i < level.links.size(); ++i) {
     const Link& l = level.links[i];
     ends.from[i] = 0.8f * offset(l.from, l.from_port);

@@ -79,9 +79,8 @@ class AutogradPicture {
       else
         reads_more = true;
     }
-    const int box =
-        add(Kind::function, std::move(lines), tip.str(),
-            {-1, ModuleNotes::know(n), tree_.find(ModuleNotes::module_of(n)), reads_more});
+    const int box = add(Kind::function, std::move(lines), tip.str(),
+                        {-1, ModuleNotes::know(n), tree_.maker_of(n), reads_more});
     box_[&n] = box;
     join(from, box, false);
     // Where a gradient flows as well, one line says both.

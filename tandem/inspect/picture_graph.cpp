@@ -87,7 +87,7 @@ class GraphPicture {
   int add_op(const Node& n, int group) {
     const bool constant = n.op == &kConstantOp;
     // Gradients and what passes made were not made by a forward(), and belong to modules as well.
-    const int noted = tree_.find(ModuleNotes::module_of(n));
+    const int noted = tree_.maker_of(n);
     std::vector<std::string> lines = {n.op->name};
     TextStream tip;
     tip << n.op->name;

@@ -15,9 +15,6 @@ using Level = Arrangement::Level;
 // A column of the usual fonts of fixed width is at most so wide, in units of the font's size.
 constexpr double kColumn = 0.605;
 
-// The numbers below are also those of the script of the HTML page, which is given them.
-constexpr double kSide = 16, kHeader = 24, kFoot = 12;  // inside of a group
-
 double width_of(const std::vector<std::string>& lines) {
   double w = 0;
   for (size_t i = 0; i < lines.size(); ++i)

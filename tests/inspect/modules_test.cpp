@@ -85,18 +85,20 @@ TEST(DrawModules, NotesEndWithTheirScope) {
     net(randn({3, 4}));
   }
   const Tensor y = net(randn({3, 4}));
-  EXPECT_EQ(ModuleNotes::module_of(*y.grad_fn()), nullptr);
+  EXPECT_TRUE(ModuleNotes::modules_of(*y.grad_fn()).empty());
+  EXPECT_FALSE(ModuleNotes::know(*y.grad_fn()));
   const ModuleNotes outer;
   const Tensor a = net(randn({3, 4}));
   {
     const ModuleNotes inner;
-    EXPECT_EQ(ModuleNotes::module_of(*a.grad_fn()), nullptr);
+    EXPECT_FALSE(ModuleNotes::know(*a.grad_fn()));
     const Tensor b = net(randn({3, 4}));
-    EXPECT_EQ(ModuleNotes::module_of(*b.grad_fn()), net.get());
+    EXPECT_EQ(ModuleNotes::modules_of(*b.grad_fn()), std::vector<const nn::Module*>{net.get()});
+    EXPECT_TRUE(ModuleNotes::saw(*net));
   }
-  EXPECT_EQ(ModuleNotes::module_of(*a.grad_fn()), net.get());
+  EXPECT_EQ(ModuleNotes::modules_of(*a.grad_fn()), std::vector<const nn::Module*>{net.get()});
   // Another thread has notes of its own.
-  std::thread([&] { EXPECT_EQ(ModuleNotes::module_of(*a.grad_fn()), nullptr); }).join();
+  std::thread([&] { EXPECT_FALSE(ModuleNotes::know(*a.grad_fn())); }).join();
 }
 
 TEST(DrawModules, ModuleThatIsVisitedTwiceIsShownTwice) {
@@ -128,6 +130,22 @@ TEST(DrawModules, WhatWasSeenToRunOutsideIsOutside) {
   // A weight that is used elsewhere does not draw its user into the module.
   const Tensor tied = z.mm(net->fc->weight);
   EXPECT_EQ(around(make_picture(tied, {.module = net}), "MmBackward"), "");
+}
+
+TEST(DrawModules, HelperThatNobodyRegisteredBelongsToItsCaller) {
+  struct HelpedImpl : nn::Module {
+    HelpedImpl() : fc(register_module("fc", nn::Linear(4, 4))) {}
+    Tensor forward(const Tensor& x) { return helper(fc(x)); }
+    nn::Linear fc;
+    nn::Tanh helper;
+  };
+  nn::ModuleHolder<HelpedImpl> net;
+  const ModuleNotes notes;
+  const Picture p = make_picture(net(randn({2, 4})), {.module = net});
+  EXPECT_EQ(around(p, "TanhBackward"), "Helped");
+  // The helper alone is drawn as a module of its own.
+  EXPECT_EQ(around(make_picture(net(randn({2, 4})), {.module = net->helper}), "TanhBackward"),
+            "Tanh");
 }
 
 TEST(DrawModules, FusedGroupsStandInsideModules) {
