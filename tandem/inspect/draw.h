@@ -68,6 +68,9 @@ struct DrawOptions {
   bool attributes = true;
   /// Whether leaves have a box of their own for what adds to their gradient.
   bool accumulate_grad = false;
+  /// Whether many tensors that one op alone reads, or makes to be written back, are one box: what
+  /// an optimiser remembers of hundreds of parameters says little one by one.
+  bool fold = true;
   /// How many levels of groups are open; the others are one box each. -1: all of them, and on an
   /// HTML page, where a click opens more, so many that a screen can show them.
   int open = -1;

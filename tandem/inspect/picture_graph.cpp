@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "tandem/core/fused.h"
 #include "tandem/inspect/modules_detail.h"
@@ -11,6 +14,8 @@ namespace {
 
 constexpr size_t kShortAttributes = 36, kLongAttributes = 2000;
 constexpr int64_t kFewNumbers = 16;  // of a constant, that are shown
+// More tensors than that in one place are shown as one box, of which the tooltip lists some.
+constexpr size_t kMany = 8, kManyNamed = 32, kListed = 40;
 
 class GraphPicture {
  public:
@@ -29,7 +34,7 @@ class GraphPicture {
     }
     add_outputs();
     expect_drawable(picture_.boxes.size(), options_);
-    drop_unread_inputs();
+    drop_and_fold();
     group_by_module(picture_, tree_, origins_, trains_);
     return std::move(picture_);
   }
@@ -39,6 +44,7 @@ class GraphPicture {
           Origin origin = {}) {
     picture_.boxes.push_back({kind, std::move(lines), std::move(tip), group});
     origins_.push_back(origin);
+    named_.push_back(false);
     return static_cast<int>(picture_.boxes.size()) - 1;
   }
   void join(int from, int to) {
@@ -71,6 +77,7 @@ class GraphPicture {
     sources(n) = {add(argument ? Kind::argument : Kind::captured, {text, short_type(type)},
                       text_of(argument ? "argument " : "captured tensor ", text, "\n", type), 0,
                       {name ? name->module : -1})};
+    named_.back() = name != nullptr;
   }
 
   // A single number is shown as that, a short list of them behind its type.
@@ -145,28 +152,74 @@ class GraphPicture {
       const ModuleTree::Name* name = name_of_input(w.input);
       trains_ = trains_ || (name && graph_.captured[w.input - graph_.n_args()].requires_grad());
       output(Kind::write, "write " + input_text(w.input), w.output, name ? name->module : -1);
+      named_.back() = name != nullptr;
     }
   }
 
-  // A captured tensor that is only written to is told by where it is written.
-  void drop_unread_inputs() {
-    std::vector<bool> read(picture_.boxes.size(), false);
-    for (const Picture::Line& l : picture_.lines) read[static_cast<size_t>(l.from)] = true;
-    std::vector<int> moved(picture_.boxes.size(), -1);
-    int kept = 0;
-    for (size_t b = 0; b < read.size(); ++b) {
-      if (picture_.boxes[b].kind == Kind::captured && !read[b]) continue;
-      moved[b] = kept;
-      if (static_cast<size_t>(kept) != b) {
-        picture_.boxes[static_cast<size_t>(kept)] = std::move(picture_.boxes[b]);
-        origins_[static_cast<size_t>(kept)] = origins_[b];
+  // By box: the one that stands for it; -1: none. Lists of tensors become one box, which is the
+  // first of them, and a captured tensor that is only written to is told by where it is written.
+  std::vector<int> stand_ins() {
+    const size_t n = picture_.boxes.size();
+    std::vector<int> stands(n), readers(n, 0);
+    for (const Picture::Line& l : picture_.lines) ++readers[static_cast<size_t>(l.from)];
+    // By kind, the one op they belong to, and whether they have names.
+    std::map<std::tuple<Kind, int, bool>, std::vector<int>> lists;
+    for (const Picture::Line& l : picture_.lines) {
+      const auto from = static_cast<size_t>(l.from), to = static_cast<size_t>(l.to);
+      if (picture_.boxes[from].kind == Kind::captured && readers[from] == 1)
+        lists[{Kind::captured, l.to, named_[from]}].push_back(l.from);
+      if (picture_.boxes[to].kind == Kind::write)
+        lists[{Kind::write, l.from, named_[to]}].push_back(l.to);
+    }
+    for (size_t b = 0; b < n; ++b) {
+      const bool unread = picture_.boxes[b].kind == Kind::captured && readers[b] == 0;
+      stands[b] = unread ? -1 : static_cast<int>(b);
+    }
+    for (auto& [key, list] : lists) {
+      const size_t most = std::get<bool>(key) ? kManyNamed : kMany;
+      if (!options_.fold || list.size() <= most) continue;
+      std::sort(list.begin(), list.end());
+      for (const int b : list) stands[static_cast<size_t>(b)] = list[0];
+      fold(list, std::get<Kind>(key));
+    }
+    return stands;
+  }
+
+  void fold(const std::vector<int>& list, Kind kind) {
+    Picture::Box& first = picture_.boxes[static_cast<size_t>(list[0])];
+    std::string tip = text_of(list.size(), " tensors:");
+    for (size_t i = 0; i < list.size() && i < kListed; ++i) {
+      const Picture::Box& b = picture_.boxes[static_cast<size_t>(list[i])];
+      tip += text_of("\n", b.lines[0], " ", b.lines[1]);
+    }
+    if (list.size() > kListed) tip += "\n...";
+    first.lines = {text_of(kind == Kind::write ? "write " : "", list.size(), " tensors")};
+    first.tip = tip;
+    origins_[static_cast<size_t>(list[0])] = {};
+  }
+
+  void drop_and_fold() {
+    const std::vector<int> stands = stand_ins();
+    std::vector<int> moved(stands.size(), -1);
+    size_t kept = 0;
+    for (size_t b = 0; b < stands.size(); ++b) {
+      if (stands[b] != static_cast<int>(b)) continue;
+      moved[b] = static_cast<int>(kept);
+      if (kept != b) {
+        picture_.boxes[kept] = std::move(picture_.boxes[b]);
+        origins_[kept] = origins_[b];
       }
       ++kept;
     }
-    picture_.boxes.resize(static_cast<size_t>(kept));
-    origins_.resize(static_cast<size_t>(kept));
-    for (Picture::Line& l : picture_.lines)
-      l = {moved[static_cast<size_t>(l.from)], moved[static_cast<size_t>(l.to)], l.dashed};
+    picture_.boxes.resize(kept);
+    origins_.resize(kept);
+    const auto where = [&](int b) {
+      return moved[static_cast<size_t>(stands[static_cast<size_t>(b)])];
+    };
+    std::set<std::pair<int, int>> seen;
+    for (Picture::Line& l : picture_.lines) l = {where(l.from), where(l.to), l.dashed};
+    std::erase_if(picture_.lines,
+                  [&](const Picture::Line& l) { return !seen.emplace(l.from, l.to).second; });
   }
 
   const Graph& graph_;
@@ -174,6 +227,7 @@ class GraphPicture {
   const ModuleTree tree_;
   Picture picture_;
   std::vector<Origin> origins_;
+  std::vector<bool> named_;  // by box
   std::unordered_map<const Node*, std::vector<int>> sources_;
   bool trains_ = false;  // it writes to what it was differentiated by
 };

@@ -3,6 +3,7 @@
 #include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
 #include "tandem/core/fused.h"
+#include "tandem/optim/optim.h"
 
 namespace tandem::inspect {
 namespace {
@@ -101,6 +102,53 @@ TEST(DrawGraph, TrainingStepReadsAndWritesItsWeights) {
     }
   }
   EXPECT_EQ(ops, in_graph);  // every node of every body, once
+}
+
+TEST(DrawGraph, ManyTensorsInOnePlaceAreOneBox) {
+  std::vector<Tensor> many, few;
+  for (int i = 0; i < 20; ++i) many.push_back(randn({3}));
+  for (int i = 0; i < 3; ++i) few.push_back(randn({3}));
+  const Graph g = trace(
+      [&](const Tensor& x) {
+        return cat({cat(many), cat(few), x});
+      },
+      {randn({3})});
+  const Picture p = make_picture(g, {});
+  EXPECT_EQ(count(p, Kind::captured), 1u + 3u);
+  EXPECT_TRUE(has_line(p, "20 tensors", "cat"));
+  EXPECT_EQ(p.boxes.size(), 9u);  // with x, three cats and the result
+  EXPECT_EQ(p.lines.size(), 1u + 3u + 3u + 1u);
+  EXPECT_EQ(count(make_picture(g, {.fold = false}), Kind::captured), 23u);
+  // What has a name keeps its box.
+  DrawOptions named;
+  for (size_t i = 0; i < many.size(); ++i)
+    named.names.emplace_back("tensor " + std::to_string(i), many[i]);
+  EXPECT_EQ(count(make_picture(g, named), Kind::captured), 23u);
+}
+
+TEST(DrawGraph, WhatAnOptimiserRemembersIsOneBox) {
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 12; ++i) weights.push_back(randn({3}, requires_grad()));
+  optim::SGD sgd(weights, optim::SGDOptions(0.1).momentum(0.9));
+  const auto step = compile([&](const Tensor& x) {
+    const Tensor loss = (cat(weights) * x).sum();
+    loss.backward();
+    sgd.step();
+    sgd.zero_grad(/*set_to_none=*/true);
+    return loss.detach();
+  });
+  step(randn({36}));
+  DrawOptions options;
+  for (size_t i = 0; i < weights.size(); ++i)
+    options.names.emplace_back("w" + std::to_string(i), weights[i]);
+  const Picture p = make_picture(step, options);
+  size_t writes = 0;
+  for (const Picture::Box& b : p.boxes)
+    writes += b.kind == Kind::write && b.lines[0].rfind("write w", 0) == 0;
+  EXPECT_EQ(writes, 12u);
+  EXPECT_EQ(count(p, Kind::write), 13u);  // and all momenta at once
+  options.fold = false;
+  EXPECT_GE(count(make_picture(step, options), Kind::write), 24u);
 }
 
 TEST(DrawGraph, EmptyGraphIsAnError) {
