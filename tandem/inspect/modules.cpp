@@ -95,6 +95,7 @@ struct Unit {
   bool parameters = false;  // made of nothing but parameters
   bool floats = false;      // comes from nowhere, and goes with what reads it
   bool given = false;       // a module's own tensor
+  bool follows = false;     // written back to something nameless: goes with what makes it
 };
 
 constexpr int kUnset = -2;
@@ -162,6 +163,7 @@ class Grouping {
       const Kind kind = box(u.boxes[0]).kind;
       u.parameters = all && any && kind == Kind::function;
       u.floats = u.before.empty() && !u.after.empty() && kind != Kind::argument;
+      u.follows = kind == Kind::write && !u.before.empty();
       if (kind == Kind::result) module = kUnset;
     }
     u.anchored = module != kUnset;
@@ -234,6 +236,10 @@ class Grouping {
     for (size_t u = 0; u < units_.size(); ++u) {
       for (const int p : units_[u].before) left[u].join(left[static_cast<size_t>(p)]);
       if (units_[u].floats || units_[u].given) continue;
+      if (units_[u].follows) {
+        visit_of_[u] = visit_of_[static_cast<size_t>(units_[u].before[0])];
+        continue;
+      }
       const int at = visit_of_[u] = enter(units_[u].module, left[u]);
       for (const int p : units_[u].before)
         for (int g = visit_of_[static_cast<size_t>(p)]; g > 0; g = parent(g))

@@ -55,8 +55,9 @@ struct Origin {
 /// The module of a box: that of the tensor it is; else the innermost that holds all modules whose
 /// parameters it reads; else the innermost that holds both something that comes next before it and
 /// something that comes next after it on the way from parameter to parameter. What lies on no such
-/// way is outside of all modules. Notes come first: a box that they know is in no other module
-/// whose forward() they have seen running than the one they name.
+/// way is outside of all modules, but what is written back to a tensor without a name is where it
+/// is made. Notes come first: a box that they know is in no other module whose forward() they have
+/// seen running than the one they name.
 ///
 /// If the picture `trains`, it goes through the modules forwards and backwards, and what lies
 /// between two uses of one layer may be everything behind that layer: it belongs to the module

@@ -44,8 +44,10 @@ int Picture::levels_within(size_t most) const {
   for (size_t g = 1; g < groups.size(); ++g) count(depth_of(groups[g].parent));
   size_t seen = at.empty() ? 0 : at[0];
   int levels = 0;
-  for (size_t d = 1; d < at.size() && (d == 1 || seen + at[d] <= most); ++d) {
+  for (size_t d = 1; d < at.size(); ++d) {
+    // The first level is most of what there is to see, so it may be somewhat larger.
     seen += at[d];
+    if (seen > (d == 1 ? 4 * most : most)) break;
     levels = static_cast<int>(d);
   }
   return levels;

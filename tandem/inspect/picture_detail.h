@@ -51,7 +51,7 @@ struct Picture {
   int depth_of(int group) const;
   /// By group: whether it is shown open if `open` levels are; see DrawOptions::open.
   std::vector<bool> open_groups(int open) const;
-  /// How many levels may be open if so many boxes are to be seen at most; at least one.
+  /// How many levels may be open if about so many boxes are to be seen at most.
   int levels_within(size_t boxes) const;
 };
 

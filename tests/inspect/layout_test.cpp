@@ -203,6 +203,31 @@ TEST(DrawLayout, OrderLeavesFewCrossings) {
   EXPECT_EQ(crossings(a.levels[0]), 0u);
 }
 
+TEST(DrawLayout, PageOpensAsManyLevelsAsAreReadable) {
+  // Three boxes outside, three in a group, and as many again in the groups in that one.
+  Picture p;
+  for (int g = 1; g <= 3; ++g) {
+    Picture::Group group;
+    group.name = "g";
+    group.parent = g - 1;
+    p.groups.push_back(group);
+  }
+  for (int b = 0; b < 12; ++b) {
+    Picture::Box box;
+    box.kind = Kind::function;
+    box.lines = {"f"};
+    box.group = b / 3;
+    p.boxes.push_back(box);
+  }
+  // With the closed groups there are 4, 8, 12 and 15 to see.
+  EXPECT_EQ(p.levels_within(100), 3);
+  EXPECT_EQ(p.levels_within(15), 3);
+  EXPECT_EQ(p.levels_within(14), 2);
+  EXPECT_EQ(p.levels_within(11), 1);
+  EXPECT_EQ(p.levels_within(2), 1);  // 8 is not so much more
+  EXPECT_EQ(p.levels_within(1), 0);
+}
+
 TEST(DrawLayout, CrossingsAreCounted) {
   // All of n upper boxes lead to all of m lower ones: every two of each cross once.
   Arrangement::Level level;
