@@ -7,6 +7,7 @@
 #include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
 #include "tandem/kernels/gemm_impl.h"
+#include "tandem/kernels/gemm_parts.h"
 #include "tandem/kernels/matmul.h"
 
 // oneDNN's threads are those of an uninstrumented libgomp: the thread sanitizer would see races.
@@ -128,6 +129,11 @@ bool direct_product(const GemmArgs<T>& g) {
 }
 
 #ifdef TANDEM_GEMM_DNNL
+// Elements of C below which long sums are cut among threads.
+constexpr int64_t kSharedSums = 96 * 96;
+// Blocks of which parts of C are made for oneDNN: its own are no larger.
+constexpr int64_t kDnnlRows = 16, kDnnlCols = 48;
+
 /// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
 bool dnnl_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, char* trans, int64_t* ld) {
   if ((col == 1 || cols == 1) && (row >= cols || rows == 1)) {
@@ -149,10 +155,18 @@ bool dnnl_product(const GemmArgs<float>& g) {
   int64_t lda, ldb;
   if (!dnnl_layout(g.m, g.k, g.a_row, g.a_col, &ta, &lda)) return false;
   if (!dnnl_layout(g.k, g.n, g.b_row, g.b_col, &tb, &ldb)) return false;
-  const LibraryThreads threads;
-  const dnnl_status_t status = dnnl_sgemm(ta, tb, g.m, g.n, g.k, g.alpha, g.a, lda, g.b, ldb,
-                                          g.beta, g.c, std::max(g.ldc, g.n));
-  TANDEM_ASSERT(status == dnnl_success, "dnnl_sgemm returned ", static_cast<int>(status));
+  const auto multiply = [&](const GemmArgs<float>& part) {
+    const LibraryThreads threads;
+    const dnnl_status_t status =
+        dnnl_sgemm(ta, tb, part.m, part.n, part.k, part.alpha, part.a, lda, part.b, ldb, part.beta,
+                   part.c, std::max(part.ldc, part.n));
+    TANDEM_ASSERT(status == dnnl_success, "dnnl_sgemm returned ", static_cast<int>(status));
+  };
+  // Where C is small oneDNN's threads share the sums; where it is not, they wait for each other.
+  if (g.m * g.n < kSharedSums)
+    multiply(g);
+  else
+    in_parts(g, kDnnlRows, kDnnlCols, multiply);
   return true;
 }
 #else

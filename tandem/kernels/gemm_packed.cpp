@@ -144,6 +144,7 @@ HWY_AFTER_NAMESPACE();
 #include <vector>
 
 #include "tandem/base/parallel.h"
+#include "tandem/kernels/gemm_parts.h"
 
 namespace tandem::kernels {
 HWY_EXPORT(pack_a_f32);
@@ -165,10 +166,6 @@ constexpr int64_t kDepth = 256;
 constexpr int64_t kRoundRows = 1152;
 constexpr int64_t kRoundCols = 2048;
 constexpr int64_t kTileRows = 144;
-// Multiplications that a thread should at least have before a second one is woken.
-constexpr int64_t kGrain = 128 * 1024;
-// Multiplications that a core does in the time in which it packs an element.
-constexpr int64_t kProductsAtOnce = 16;
 
 template <class T>
 struct Target {
@@ -231,53 +228,10 @@ void by_one_thread(const Target<T>& t, const GemmArgs<T>& g) {
   }
 }
 
-/// How C is cut into as many parts as there are threads, each a number of panels high and wide.
-struct Grid {
-  int64_t rows, cols;
-};
-template <class T>
-Grid grid_for(const Target<T>& t, const GemmArgs<T>& g) {
-  if (in_parallel_region()) return {1, 1};
-  const int64_t threads = std::min<int64_t>(get_num_threads(), g.m * g.n * g.k / kGrain);
-  const int64_t row_panels = ceil_div(g.m, t.mr), col_panels = ceil_div(g.n, t.nr);
-  Grid best = {1, 1};
-  int64_t least = 0;
-  for (int64_t rows = 1; rows <= std::min(threads, row_panels); ++rows) {
-    const int64_t cols = std::min(threads / rows, col_panels);
-    // What the largest part costs for each k: its products, and an element of a row or a column
-    // that is packed is worth as much as a vector of products.
-    const int64_t high = ceil_div(row_panels, rows) * t.mr,
-                  wide = ceil_div(col_panels, cols) * t.nr;
-    const int64_t cost = high * wide / kProductsAtOnce + high + wide;
-    if (least == 0 || cost < least) {
-      least = cost;
-      best = {rows, cols};
-    }
-  }
-  return best;
-}
-
-/// Each thread packs what its part of C needs: some of it is packed by several, but they never wait
-/// for each other.
 template <class T>
 void packed(const GemmArgs<T>& g) {
   const Target<T> t = target(T());
-  const Grid grid = grid_for(t, g);
-  const int64_t row_panels = ceil_div(g.m, t.mr), col_panels = ceil_div(g.n, t.nr);
-  parallel_for(0, grid.rows * grid.cols, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t y = i / grid.cols, x = i % grid.cols;
-      const int64_t row = row_panels * y / grid.rows * t.mr;
-      const int64_t col = col_panels * x / grid.cols * t.nr;
-      GemmArgs<T> part = g;
-      part.m = std::min(g.m, row_panels * (y + 1) / grid.rows * t.mr) - row;
-      part.n = std::min(g.n, col_panels * (x + 1) / grid.cols * t.nr) - col;
-      part.a += row * g.a_row;
-      part.b += col * g.b_col;
-      part.c += row * g.ldc + col;
-      by_one_thread(t, part);
-    }
-  });
+  in_parts(g, t.mr, t.nr, [&](const GemmArgs<T>& part) { by_one_thread(t, part); });
 }
 
 /// Long sums for few results: k is cut into pieces by its length alone, and the partial products
