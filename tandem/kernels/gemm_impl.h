@@ -41,6 +41,8 @@ void* scratch(size_t bytes);
 /// Packed, cache-blocked and threaded.
 void packed_gemm(const GemmArgs<float>& g);
 void packed_gemm(const GemmArgs<double>& g);
+/// True iff the processor's registers have 512 bits.
+bool has_wide_registers();
 
 /// Products of few rows with a matrix that is packed once and used many times, as in the steps of a
 /// recurrent network. A panel holds `cols` columns of B, all k rows of it one after the other. An

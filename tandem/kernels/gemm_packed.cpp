@@ -274,6 +274,7 @@ void packed_or_split(const GemmArgs<T>& g) {
 
 }  // namespace
 
+bool has_wide_registers() { return HWY_DYNAMIC_DISPATCH(panel_cols_f32)() >= 64; }
 void packed_gemm(const GemmArgs<float>& g) { packed_or_split(g); }
 void packed_gemm(const GemmArgs<double>& g) { packed_or_split(g); }
 
