@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "tandem/kernels/scalar_expr.h"
@@ -125,7 +126,7 @@ class Lowering {
       values_[m] = compute(static_cast<size_t>(m));
     }
     for (int s : group_.sums) copy_to_body(static_cast<size_t>(s));
-    std::unordered_map<int, int> rows_at;  // by node: the operand that holds it
+    Operands rows_at;
     for (int s : group_.sums) {
       const Info& info = analysis_.infos[static_cast<size_t>(s)];
       if (!inside(*info.uses[0].base.node))
@@ -134,7 +135,7 @@ class Lowering {
     place_numbers();
     fused_->nest.n_inputs = static_cast<int>(fused_->nest.operands.size());
     std::vector<int> outputs = needed;
-    for (int m : needed) rows_at[m] = store(m);
+    for (int m : needed) rows_at[{m, 0}] = store(m);
     fused_->n_stored = static_cast<int>(needed.size());
     if (!group_.sums.empty()) take_sums(rows_at, outputs);
     if (fused_->product.kept) {
@@ -252,20 +253,23 @@ class Lowering {
     return static_cast<int>(nest.operands.size()) - 1;
   }
 
-  // The node whose rows sum s adds up.
-  int summed(int s) const {
-    const Info& info = analysis_.infos[static_cast<size_t>(s)];
-    return static_cast<int>(info.uses[0].base.node->walk_slot);
+  // By node and which of its results it is: the operand that holds a value.
+  using Operands = std::map<std::pair<int, uint32_t>, int>;
+
+  // The value whose rows sum s adds up.
+  Operands::key_type summed(int s) const {
+    const Edge& base = analysis_.infos[static_cast<size_t>(s)].uses[0].base;
+    return {static_cast<int>(base.node->walk_slot), base.index};
   }
   // Sums are results behind all others; rows that are no results are stored for them.
-  void take_sums(std::unordered_map<int, int>& rows_at, std::vector<int>& outputs) {
+  void take_sums(Operands& rows_at, std::vector<int>& outputs) {
     FusedGroup::RowSums& sums = fused_->sums;
     sums.columns = analysis_.infos[static_cast<size_t>(group_.sums[0])].columns;
     sums.rows = group_.numel / sums.columns;
     sums.dtype = node(group_.sums[0]).outputs()[0].dtype;
     for (int s : group_.sums) {
-      const int rows = summed(s);
-      if (!rows_at.contains(rows)) rows_at[rows] = store(rows);
+      const auto rows = summed(s);
+      if (!rows_at.contains(rows)) rows_at[rows] = store(rows.first);
       const int output = static_cast<int>(outputs.size()) + (fused_->product.kept ? 1 : 0);
       sums.each.push_back({reduction_of(node(s)), rows_at.at(rows), output});
       outputs.push_back(s);

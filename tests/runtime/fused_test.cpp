@@ -156,6 +156,18 @@ TEST(Fused, SumsOfRowsOfAProduct) {
               {big, to, mask});
 }
 
+TEST(Fused, SumsOfTwoResultsOfOneOp) {
+  // Both sums are of results of channel_sums.
+  const Tensor x = randn({5, 4, 2, 2}), w = randn({4}), b = randn({4}), up = randn({5, 4, 2, 2});
+  expect_same(trace(
+                  [](Tensor x, Tensor w, Tensor b, Tensor up) {
+                    const Tensor ww = w.detach().requires_grad_(), bb = b.detach().requires_grad_();
+                    return autograd::grad({group_norm(x, 2, ww, bb, 1e-5)}, {ww, bb}, {up});
+                  },
+                  {x, w, b, up}),
+              {x, w, b, up});
+}
+
 TEST(Fused, SumsOfRowsAllocateNothingAndDoNotDependOnThreads) {
   const Tensor x = randn({3000, 100}), b = randn({100});
   const Graph g = trace([](Tensor x, Tensor b) { return tanh(x * b).sum(0); }, {x, b});
