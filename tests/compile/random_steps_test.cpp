@@ -116,7 +116,7 @@ class Step {
     }
   }
   Tensor row_layer(const Tensor& a, const Tensor& b) {
-    switch (number(11)) {
+    switch (number(12)) {
       case 0:
         return softmax(a, 1);
       case 1:
@@ -140,6 +140,8 @@ class Step {
         results_.push_back(squares.sum(0).detach());
         return b / (squares + 1) - b.norm(2, 0) * 0.01;
       }
+      case 10:
+        return group_norm(a, 1, p_[4], p_[1]) * 0.5;
       default:
         return a.flip({0}) + b.sum() * 0.001;
     }
