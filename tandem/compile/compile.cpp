@@ -517,7 +517,9 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
 }
 
 CompiledFunction::CompiledFunction(CompileOptions options)
-    : impl_(std::make_unique<Impl>(options)) {}
+    : impl_(std::make_unique<Impl>(options)) {
+  runtime::prepare();
+}
 CompiledFunction::~CompiledFunction() = default;
 
 bool CompiledFunction::is_inlined() { return t_mode.recorder != nullptr; }

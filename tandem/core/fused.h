@@ -36,8 +36,9 @@ struct FusedGroup {
     Dims sizes;         // of the product
     int output = -1;    // the result that has the product's dtype and as many elements
     bool kept = false;  // that result is the product itself
-    /// The dimension of the first factor that is the product's first; -1: it has no parts.
-    int row_dim = -1;
+    /// The dimension of the first factor that is the product's first; -1: it has no parts. Else
+    /// the dimension of the second factor that is the product's second.
+    int row_dim = -1, column_dim = -1;
   };
 
   /// Reductions over rows of `columns` elements that the nest stores or reads: results of the node

@@ -229,7 +229,10 @@ class Lowering {
     p.kept = group_.product_into < 0;
     const auto into = std::find(needed.begin(), needed.end(), group_.product_into);
     p.output = static_cast<int>(into - needed.begin());
-    if (n.op == &kMm) p.row_dim = n.attrs().as<MatmulAttrs>().trans_a ? 1 : 0;
+    if (n.op == &kMm) {
+      p.row_dim = n.attrs().as<MatmulAttrs>().trans_a ? 1 : 0;
+      p.column_dim = n.attrs().as<MatmulAttrs>().trans_b ? 0 : 1;
+    }
     for (uint32_t k = 0; k < n.n_inputs; ++k) {
       const Edge& e = n.inputs()[k];
       const Place place = analysis_.place(e);

@@ -52,7 +52,19 @@ struct KernelCache::State {
   void start_worker() {
     if (worker_runs || stop) return;
     worker_runs = true;
-    worker = std::thread([this] { work(); });
+    worker = std::thread([this] {
+      step_back();
+      work();
+    });
+  }
+
+  /// Wakes up without taking the processor from whoever woke it: otherwise the call that ends a
+  /// pause would return some milliseconds later now and then.
+  static void step_back() {
+#ifdef SCHED_BATCH
+    const sched_param same{};
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &same);
+#endif
   }
 
   void work() {
@@ -220,6 +232,12 @@ std::shared_ptr<Kernel> KernelCache::request(const LoopNest& nest) {
   return at->second;
 }
 
+void KernelCache::prepare() {
+  if (!state_->options.enabled || !can_generate()) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->start_worker();
+}
+
 void KernelCache::pause() {
   const std::lock_guard lock(state_->mutex);
   ++state_->pauses;
@@ -266,6 +284,7 @@ std::shared_ptr<Kernel> request(const LoopNest& nest) {
   (void)here;
   return process_cache().request(nest);
 }
+void prepare() { process_cache().prepare(); }
 Pause::Pause() { process_cache().pause(); }
 Pause::~Pause() { process_cache().resume(); }
 void wait_idle() { process_cache().wait_idle(); }

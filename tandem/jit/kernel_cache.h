@@ -52,6 +52,7 @@ class KernelCache {
   KernelCache& operator=(const KernelCache&) = delete;
 
   std::shared_ptr<Kernel> request(const LoopNest& nest);
+  void prepare();
   /// See Pause.
   void pause();
   void resume();
@@ -69,6 +70,8 @@ class KernelCache {
 /// The kernel of a nest. Returns at once; the code is made in the background. Where there is no
 /// code generator (TANDEM_JIT=off, a build or a machine without LLVM) it never becomes ready.
 std::shared_ptr<Kernel> request(const LoopNest& nest);
+/// Gets ready what the first request needs, so that it takes less time.
+void prepare();
 /// While one exists, but no longer than a few milliseconds, no kernel is begun: the first call of a
 /// compiled function has the processor to itself.
 class Pause {

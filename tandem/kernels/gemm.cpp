@@ -23,7 +23,9 @@ namespace {
 // Multiplications that a thread should at least have before a second one is woken.
 constexpr int64_t kGrain = 128 * 1024;
 // A matrix B of at most so many bytes is multiplied without packing: it stays in the second cache.
-constexpr int64_t kDirectBytes = 256 * 1024;
+constexpr int64_t kDirectBytes = 256 * 1024, kWideDirectBytes = 8 * 1024 * 1024;
+// Columns that are done together there.
+constexpr int64_t kDirectCols = 32;
 // Length of a sum kept in one register: longer ones are added up in pieces, which rounds less.
 constexpr int64_t kDepth = 512;
 // Elements of a matrix that a thread should at least read in a product with a vector.
@@ -87,12 +89,37 @@ bool vector_product(const GemmArgs<T>& g) {
 }
 
 /// True if rows of B lie so far apart that they compete for the same few lines of the first cache.
+/// Where registers are wide, lines are fetched ahead of time and used at once.
+bool rows_collide(int64_t k, int64_t row_bytes) {
+  return k > 16 && row_bytes % 1024 == 0 && !has_wide_registers();
+}
 template <class T>
 bool rows_collide(const GemmArgs<T>& g) {
-  return g.k > 16 && g.b_row * sizeof(T) % 1024 == 0;
+  return rows_collide(g.k, g.b_row * static_cast<int64_t>(sizeof(T)));
 }
 
-/// True if the product was done: B is small enough for register blocks straight from the operands.
+/// Some rows after the others, so few that what is read of A stays in the cache.
+template <class T>
+void direct_rows(const GemmArgs<T>& g) {
+  constexpr int64_t kRows = 128;
+  const int64_t rounds = (g.m + kRows - 1) / kRows;
+  for (int64_t i = 0; i < rounds; ++i) {
+    const int64_t from = g.m * i / rounds;
+    GemmArgs<T> part = g;
+    part.m = g.m * (i + 1) / rounds - from;
+    part.a += from * g.a_row;
+    part.c += from * g.ldc;
+    small_pieces(part);
+  }
+}
+
+/// True if B is small enough for register blocks straight from the operands.
+bool is_direct(int64_t n, int64_t k, int64_t size) {
+  // Wide registers need so little of B for each product that it may come from the third cache.
+  return n * k * size <= (has_wide_registers() ? kWideDirectBytes : kDirectBytes);
+}
+
+/// True if the product was done without packing.
 template <class T>
 bool direct_product(const GemmArgs<T>& g) {
   const int64_t work = g.m * g.n * g.k;
@@ -100,30 +127,19 @@ bool direct_product(const GemmArgs<T>& g) {
     small_pieces(g);
     return true;
   }
-  GemmArgs<T> rows = g;
-  if (g.b_col != 1 || (rows_collide(g) && g.m >= 24)) {
-    int64_t ld = (g.n + 15) / 16 * 16;
-    if (ld * sizeof(T) % 1024 == 0) ld += 16;
-    if (g.k * ld * static_cast<int64_t>(sizeof(T)) > kDirectBytes) return false;
-    T* copy = static_cast<T*>(scratch(g.k * ld * sizeof(T)));
-    copy_b(g, copy, ld);
-    rows.b = copy;
-    rows.b_row = ld;
-    rows.b_col = 1;
-  } else if (g.k * g.n * static_cast<int64_t>(sizeof(T)) > kDirectBytes) {
-    return false;
-  }
-  // Enough rows to pay for a thread, few enough for their part of A to stay cached.
-  int64_t grain = kGrain / std::max<int64_t>(1, g.n * g.k);
-  grain = std::clamp<int64_t>((grain + 11) / 12 * 12, 12, 96);
-  parallel_for(0, g.m, grain, [&](int64_t begin, int64_t end) {
-    GemmArgs<T> part = rows;
-    for (int64_t i = begin; i < end; i += 96) {
-      part.m = std::min<int64_t>(96, end - i);
-      part.a = rows.a + i * rows.a_row;
-      part.c = rows.c + i * rows.ldc;
-      small_pieces(part);
+  if (!is_direct(g.n, g.k, sizeof(T))) return false;
+  const bool copied = g.b_col != 1 || (rows_collide(g) && g.m >= 24);
+  in_parts(g, 1, kDirectCols, [&](GemmArgs<T> part) {
+    if (copied) {
+      int64_t ld = (part.n + 15) / 16 * 16;
+      if (ld * sizeof(T) % 1024 == 0) ld += 16;
+      T* copy = static_cast<T*>(scratch(part.k * ld * sizeof(T)));
+      copy_b(part, copy, ld);
+      part.b = copy;
+      part.b_row = ld;
+      part.b_col = 1;
     }
+    direct_rows(part);
   });
   return true;
 }
@@ -131,8 +147,8 @@ bool direct_product(const GemmArgs<T>& g) {
 #ifdef TANDEM_GEMM_DNNL
 // Elements of C below which long sums are cut among threads.
 constexpr int64_t kSharedSums = 96 * 96;
-// Blocks of which parts of C are made for oneDNN: its own are no larger.
-constexpr int64_t kDnnlRows = 16, kDnnlCols = 48;
+// Blocks of which parts of C are made for oneDNN: those of its own with AVX-512.
+constexpr int64_t kDnnlRows = 8, kDnnlCols = 48;
 
 /// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
 bool dnnl_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, char* trans, int64_t* ld) {
@@ -275,6 +291,23 @@ constexpr int64_t kBatchGrain = 32768;
 void gemm(const Gemm& g) {
   if (g.dtype == kFloat) return detail::any_gemm(strided<float>(g), g.alpha, g.beta);
   dispatch(g.dtype, [&]<class T>(T) { detail::any_gemm(strided<T>(g), g.alpha, g.beta); });
+}
+
+PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool contiguous_rows) {
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  const bool direct = (dtype == kFloat || dtype == kDouble) && contiguous_rows &&
+                      detail::is_direct(n, k, size) && !detail::rows_collide(k, n * size);
+  if (m * n * k < 2 * detail::kPartGrain) return {};
+  if (direct && detail::grid_for(m, n, k, 1, detail::kDirectCols).cols > 1) return {};
+  // A part should stay in the second cache.
+  const int64_t least = direct ? 24 : 192, bytes = (direct ? 384 : 256) << 10;
+  const int64_t most = std::max(least, bytes / (n * size));
+  if (!direct && (m < 2 * most || most * n * size > 4 * bytes)) return {};
+  // As many for each thread, of about the same size.
+  const int64_t threads = get_num_threads();
+  const int64_t parts = std::max<int64_t>(1, m / most / threads) * threads;
+  const int64_t rows = (m + parts - 1) / parts;
+  return parts == 1 || rows < least ? PartRows{} : PartRows{rows, !direct};
 }
 
 void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,

@@ -44,11 +44,13 @@ HWY_INLINE hn::Vec<Tag<T>> load_first(const T* p, size_t count) {
 ///
 /// With kShift the last vector lies `shift` elements further left and computes some columns again:
 /// the same sums in the same order, so both stores agree, and no masked access is needed. kPacked:
-/// A holds MR elements for each k.
-template <int MR, int NV, bool kShift, bool kPacked, class D, class T = hn::TFromD<D>>
+/// A holds MR elements for each k. kAhead: one line of each row is fetched of what lies at `ahead`,
+/// for later.
+template <int MR, int NV, bool kShift, bool kPacked, bool kAhead = false, class D,
+          class T = hn::TFromD<D>>
 HWY_INLINE void block(D d, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col,
                       const T* HWY_RESTRICT b, int64_t ldb, int64_t shift, T* HWY_RESTRICT c,
-                      int64_t ldc, T alpha, T beta) {
+                      int64_t ldc, T alpha, T beta, const T* ahead = nullptr) {
   using V = hn::Vec<D>;
   constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
   V acc[MR][NV];
@@ -73,6 +75,10 @@ HWY_INLINE void block(D d, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, in
     }
     a += a_col;
     b += ldb;
+    if constexpr (kAhead) {
+      __builtin_prefetch(ahead, /*write=*/0, /*to the second cache*/ 2);
+      ahead += ldb;
+    }
   }
   if (alpha != T(1)) {
     const V scale = hn::Set(d, alpha);
@@ -98,25 +104,42 @@ HWY_INLINE void block(D d, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, in
       hn::StoreU(acc[i][v], d, c + i * ldc + (v == NV - 1 ? last : v * kN));
 }
 
-/// dst[c * dst_row + r] = src[r * src_row + c] for r < rows, c < cols.
-template <class T>
-HWY_INLINE void copy_transposed(const T* HWY_RESTRICT src, int64_t src_row, int64_t rows,
-                                int64_t cols, T* HWY_RESTRICT dst, int64_t dst_row) {
-  int64_t r = 0;
 #if HWY_TARGET != HWY_SCALAR
-  constexpr int64_t kSide = 16 / sizeof(T);
-  const hn::FixedTag<T, kSide> d;
-  for (; r + kSide <= rows; r += kSide) {
+/// The 16 bytes at p, those `step` elements further on and so forth: as many as a vector holds.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* p, int64_t step) {
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
+  if constexpr (kN * sizeof(T) <= 16) {
+    return hn::LoadU(d, p);
+  } else {
+    const hn::Half<D> half;
+    const int64_t blocks = kN * static_cast<int64_t>(sizeof(T)) / 16;
+    return hn::Combine(d, load_blocks(half, p + blocks / 2 * step, step),
+                       load_blocks(half, p, step));
+  }
+}
+
+/// copy_transposed for as many rows as vectors have lanes at a time, from row r on; returns the
+/// first row that is left.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE int64_t transpose_rows(D d, int64_t r, const T* HWY_RESTRICT src, int64_t src_row,
+                                  int64_t rows, int64_t cols, T* HWY_RESTRICT dst,
+                                  int64_t dst_row) {
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D())), kSide = 16 / sizeof(T);
+  const int64_t step = kSide * src_row;
+  for (; r + kN <= rows; r += kN) {
     const T* s = src + r * src_row;
     T* t = dst + r;
     int64_t c = 0;
+    // Squares of 16 bytes, those of one vector below each other.
     for (; c + kSide <= cols; c += kSide, s += kSide, t += kSide * dst_row) {
-      const auto r0 = hn::LoadU(d, s), r1 = hn::LoadU(d, s + src_row);
+      const auto r0 = load_blocks(d, s, step), r1 = load_blocks(d, s + src_row, step);
       if constexpr (kSide == 2) {
         hn::StoreU(hn::InterleaveLower(d, r0, r1), d, t);
         hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, t + dst_row);
       } else {
-        const auto r2 = hn::LoadU(d, s + 2 * src_row), r3 = hn::LoadU(d, s + 3 * src_row);
+        const auto r2 = load_blocks(d, s + 2 * src_row, step);
+        const auto r3 = load_blocks(d, s + 3 * src_row, step);
         const auto even_low = hn::InterleaveLower(d, r0, r2);
         const auto odd_low = hn::InterleaveLower(d, r1, r3);
         const auto even_high = hn::InterleaveUpper(d, r0, r2);
@@ -128,8 +151,20 @@ HWY_INLINE void copy_transposed(const T* HWY_RESTRICT src, int64_t src_row, int6
       }
     }
     for (; c < cols; ++c, ++s, t += dst_row)
-      for (int64_t i = 0; i < kSide; ++i) t[i] = s[i * src_row];
+      for (int64_t i = 0; i < kN; ++i) t[i] = s[i * src_row];
   }
+  return r;
+}
+#endif
+
+/// dst[c * dst_row + r] = src[r * src_row + c] for r < rows, c < cols.
+template <class T>
+HWY_INLINE void copy_transposed(const T* HWY_RESTRICT src, int64_t src_row, int64_t rows,
+                                int64_t cols, T* HWY_RESTRICT dst, int64_t dst_row) {
+  int64_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  r = transpose_rows(Tag<T>(), r, src, src_row, rows, cols, dst, dst_row);
+  r = transpose_rows(hn::FixedTag<T, 16 / sizeof(T)>(), r, src, src_row, rows, cols, dst, dst_row);
 #endif
   for (; r + 2 <= rows; r += 2) {
     const T *s0 = src + r * src_row, *s1 = s0 + src_row;

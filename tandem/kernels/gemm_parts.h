@@ -14,22 +14,21 @@ inline constexpr int64_t kPartGrain = 128 * 1024;
 struct Grid {
   int64_t rows, cols;
 };
-template <class T>
-Grid grid_for(const GemmArgs<T>& g, int64_t block_rows, int64_t block_cols) {
+inline Grid grid_for(int64_t m, int64_t n, int64_t k, int64_t block_rows, int64_t block_cols) {
   if (in_parallel_region()) return {1, 1};
   // Multiplications that a core does in the time in which it packs an element.
-  constexpr int64_t kProductsAtOnce = 16;
-  const int64_t threads = std::min<int64_t>(get_num_threads(), g.m * g.n * g.k / kPartGrain);
-  const int64_t high = (g.m + block_rows - 1) / block_rows;
-  const int64_t wide = (g.n + block_cols - 1) / block_cols;
+  constexpr int64_t kProductsAtOnce = 4;
+  const int64_t threads = std::min<int64_t>(get_num_threads(), m * n * k / kPartGrain);
+  const int64_t high = (m + block_rows - 1) / block_rows;
+  const int64_t wide = (n + block_cols - 1) / block_cols;
   Grid best = {1, 1};
   int64_t least = 0;
   for (int64_t rows = 1; rows <= std::min(threads, high); ++rows) {
     const int64_t cols = std::min(threads / rows, wide);
     // What the largest part costs for each k: its products, and the rows and columns that are
     // packed for it.
-    const int64_t y = (high + rows - 1) / rows * block_rows;
-    const int64_t x = (wide + cols - 1) / cols * block_cols;
+    const int64_t y = std::min(m, (high + rows - 1) / rows * block_rows);
+    const int64_t x = std::min(n, (wide + cols - 1) / cols * block_cols);
     const int64_t cost = y * x / kProductsAtOnce + y + x;
     if (least == 0 || cost < least) {
       least = cost;
@@ -44,7 +43,7 @@ Grid grid_for(const GemmArgs<T>& g, int64_t block_rows, int64_t block_cols) {
 /// columns, but for the last.
 template <class T, class F>
 void in_parts(const GemmArgs<T>& g, int64_t block_rows, int64_t block_cols, const F& one) {
-  const Grid grid = grid_for(g, block_rows, block_cols);
+  const Grid grid = grid_for(g.m, g.n, g.k, block_rows, block_cols);
   const int64_t high = (g.m + block_rows - 1) / block_rows;
   const int64_t wide = (g.n + block_cols - 1) / block_cols;
   parallel_for(0, grid.rows * grid.cols, 1, [&](int64_t begin, int64_t end) {

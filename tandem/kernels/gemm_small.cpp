@@ -17,49 +17,52 @@ namespace {
 
 using detail::GemmArgs;
 
-template <int MR, int NV, bool kShift, class D, class T = hn::TFromD<D>>
+template <int MR, int NV, bool kShift, bool kAhead, class D, class T = hn::TFromD<D>>
 HWY_NOINLINE void rows_block(D d, const GemmArgs<T>& g, const T* a, const T* b, int64_t ldb,
-                             int64_t shift, T* c) {
+                             int64_t shift, T* c, const T* ahead) {
   // Where a block ends up is fetched while it is worked out.
-  constexpr int64_t kLongSum = 64;
+  constexpr int64_t kLongSum = 64, kN = static_cast<int64_t>(hn::MaxLanes(D()));
   if (g.k >= kLongSum)
     for (int i = 0; i < MR; ++i) {
-      hwy::Prefetch(c + i * g.ldc);
-      hwy::Prefetch(c + i * g.ldc + NV * static_cast<int64_t>(hn::MaxLanes(D())) - 1);
+      for (int v = 0; v < NV; ++v) hwy::Prefetch(c + i * g.ldc + v * kN);
+      hwy::Prefetch(c + i * g.ldc + NV * kN - 1);
     }
-  block<MR, NV, kShift, false>(d, g.k, a, g.a_row, g.a_col, b, ldb, shift, c, g.ldc, g.alpha,
-                               g.beta);
+  block<MR, NV, kShift, false, kAhead>(d, g.k, a, g.a_row, g.a_col, b, ldb, shift, c, g.ldc,
+                                       g.alpha, g.beta, ahead);
 }
 
-/// All rows for NV vectors of columns. Rows are shared out evenly: 20 rows are 4 blocks of 5.
-template <int NV, bool kShift, class D, class T = hn::TFromD<D>>
+/// All rows for NV vectors of columns. Rows are shared out evenly: 20 rows are 4 blocks of 5. With
+/// kAhead there are more columns behind these, of which each block fetches a vector of each row.
+template <int NV, bool kShift, bool kAhead = false, class D, class T = hn::TFromD<D>>
 HWY_INLINE void column_strip(D d, const GemmArgs<T>& g, const T* b, int64_t ldb, int64_t shift,
                              T* c) {
   constexpr int64_t kMost = NV <= kBlockVectors ? kBlockRows : 4;
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(D()));
   const int64_t blocks = (g.m + kMost - 1) / kMost;
   const T* a = g.a;
   int64_t left = g.m;
   for (int64_t i = blocks; i > 0; --i) {
     const int64_t rows = i == 1 ? left : (left + i - 1) / i;
+    const T* ahead = b + (NV + std::min<int64_t>(blocks - i, NV)) * kN;
     switch (rows) {
       case 1:
-        rows_block<1, NV, kShift>(d, g, a, b, ldb, shift, c);
+        rows_block<1, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
         break;
       case 2:
-        rows_block<2, NV, kShift>(d, g, a, b, ldb, shift, c);
+        rows_block<2, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
         break;
       case 3:
-        rows_block<3, NV, kShift>(d, g, a, b, ldb, shift, c);
+        rows_block<3, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
         break;
       case 4:
-        rows_block<4, NV, kShift>(d, g, a, b, ldb, shift, c);
+        rows_block<4, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
         break;
       default:
         if constexpr (kMost > 4) {
           if (rows == 5)
-            rows_block<5, NV, kShift>(d, g, a, b, ldb, shift, c);
+            rows_block<5, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
           else
-            rows_block<6, NV, kShift>(d, g, a, b, ldb, shift, c);
+            rows_block<6, NV, kShift, kAhead>(d, g, a, b, ldb, shift, c, ahead);
         }
     }
     left -= rows;
@@ -85,6 +88,9 @@ void by_columns(D d, const GemmArgs<T>& g, const T* b, int64_t ldb) {
     vectors -= 3;
     j = 3 * kN;
   }
+  if constexpr (kBlockVectors == 4)
+    for (; vectors >= 6; vectors -= 4, j += 4 * kN)
+      column_strip<4, false, true>(d, g, b + j, ldb, 0, g.c + j);
   for (; vectors > 0; vectors -= 2, j += 2 * kN) {
     if (vectors == 2 && shift != 0)
       column_strip<2, true>(d, g, b + j, ldb, shift, g.c + j);

@@ -30,6 +30,14 @@ struct Gemm {
 /// oneDNN while deterministic_algorithms() is off.
 void gemm(const Gemm& g);
 
+/// How many rows of an m x n product make a part that can be made by itself, by one thread, with
+/// nothing lost; 0: there are no such parts. B has contiguous rows, or contiguous columns.
+struct PartRows {
+  int64_t rows = 0;
+  bool packs = false;  // True iff something is done to B first, for each part again.
+};
+PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool contiguous_rows);
+
 /// `batch` products; operand i starts `i * stride` elements further on. A stride of 0 repeats an
 /// input.
 void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,

@@ -14,6 +14,7 @@ class RowReduction;
 namespace tandem::runtime {
 
 using jit::Pause;
+using jit::prepare;
 
 /// Runs a plan. Any number of threads may do so at once.
 ///
@@ -82,8 +83,8 @@ class Executor {
   static void add_sums(Loop& loop);
   static void run_loop(const Call& call);
   static void run_body(const Call& call);
-  static void run_panels(const Call& call, LoopFunction function);
-  static void run_sums(const Call& call, LoopFunction function);
+  static void run_rows(const Call& call, LoopFunction function);
+  static void make_rows(const Call& call, int64_t from, int64_t to, char* where);
   static void run_step(const Call& call);
   bool still_prepared(Instance& instance) const;
   void run_steps(Instance& instance) const;

@@ -83,9 +83,8 @@ void Executor::run_loop(const Call& call) {
     return run_body(call);
   const PlannedLoop& planned = *loop.planned;
   if (!planned.group->checks.empty()) check_indices(*planned.group, call.args.inputs);
-  if (planned.panel > 0) return run_panels(call, function);
-  if (call.product) call.product->op.kernel(*call.product);
-  if (!loop.sums.empty()) return run_sums(call, function);
+  if (call.product && planned.panel == 0) call.product->op.kernel(*call.product);
+  if (planned.panel > 0 || !loop.sums.empty()) return run_rows(call, function);
   const size_t scratch = loop.kernel->scratch_bytes(planned.group->columns());
   parallel_for(0, planned.count, planned.grain, [&](int64_t begin, int64_t end) {
     if (scratch == 0) return function(&call.loop_call, begin, end);
@@ -95,86 +94,84 @@ void Executor::run_loop(const Call& call) {
   });
 }
 
-/// Some rows of the product, then the loop over them, by each thread for itself.
-void Executor::run_panels(const Call& call, LoopFunction function) {
-  const Loop& loop = *call.loop;
-  const PlannedLoop& planned = *loop.planned;
-  const FusedGroup& group = *planned.group;
+/// Rows [from, to) of a loop's product, at `where`.
+void Executor::make_rows(const Call& call, int64_t from, int64_t to, char* where) {
+  const int dim = call.loop->planned->group->product.row_dim;
   const Array &first = call.product->in(0), &whole = call.product->out();
-  const int64_t rows = whole.sizes[0], row = whole.sizes[1];
-  const auto size = static_cast<int64_t>(size_of(whole.dtype));
-  const bool kept = group.product.kept;
-  const int64_t panel_bytes =
-      kept ? 0 : (planned.panel * row * size + kAlignment - 1) / kAlignment * kAlignment;
-  const size_t scratch = loop.kernel->scratch_bytes(group.columns());
-  const int64_t items = planned.count / rows;  // of the loop, for one row of the product
-  parallel_for(0, (rows + planned.panel - 1) / planned.panel, 1, [&](int64_t begin, int64_t end) {
-    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes) + scratch));
-    SmallVector<Array, 3> factors(call.product->inputs,
-                                  call.product->inputs + call.product->n_inputs);
-    SmallVector<void*, 8> data(call.loop_call.data,
-                               call.loop_call.data + group.nest.operands.size());
-    LoopCall mine = call.loop_call;
-    mine.data = data.data();
-    mine.scratch = own + panel_bytes;
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t from = p * planned.panel, to = std::min(rows, from + planned.panel);
-      int64_t sizes[2] = {first.sizes[0], first.sizes[1]};
-      sizes[group.product.row_dim] = to - from;
-      factors[0] = first;
-      factors[0].data = first.ptr<char>() + from * first.strides[group.product.row_dim] * size;
-      factors[0].sizes = sizes;
-      factors[0].numel = sizes[0] * sizes[1];
-      factors[0].contiguous = is_contiguous({sizes, 2}, first.stride());
-      char* panel = kept ? whole.ptr<char>() + from * row * size : own;
-      const int64_t part_sizes[2] = {to - from, row};
-      const Array part{panel, part_sizes, whole.strides, (to - from) * row, 2, whole.dtype, true};
-      call.product->op.kernel({call.product->op, factors.data(), call.product->n_inputs, &part, 1,
-                               call.product->attr_ref});
-      // The loop counts rows from the first of all.
-      for (size_t operand = 0; operand < group.source.size(); ++operand)
-        if (group.source[operand] < 0) data[operand] = panel - from * row * size;
-      function(&mine, from * items, to * items);
-    }
-  });
+  const int64_t row = whole.sizes[1];
+  SmallVector<Array, 3> factors(call.product->inputs,
+                                call.product->inputs + call.product->n_inputs);
+  int64_t sizes[2] = {first.sizes[0], first.sizes[1]};
+  sizes[dim] = to - from;
+  factors[0].data =
+      first.ptr<char>() + from * first.strides[dim] * static_cast<int64_t>(size_of(first.dtype));
+  factors[0].sizes = sizes;
+  factors[0].numel = sizes[0] * sizes[1];
+  factors[0].contiguous = is_contiguous({sizes, 2}, first.stride());
+  const int64_t part_sizes[2] = {to - from, row};
+  const Array part{where, part_sizes, whole.strides, (to - from) * row, 2, whole.dtype, true};
+  call.product->op.kernel(
+      {call.product->op, factors.data(), call.product->n_inputs, &part, 1, call.product->attr_ref});
 }
 
-/// The loop over some rows at a time, which are then added to their sums.
-void Executor::run_sums(const Call& call, LoopFunction function) {
+/// Some rows at a time, by each thread for itself: those of the product, if it is made in parts,
+/// then the loop over them, which are then added to their sums.
+void Executor::run_rows(const Call& call, LoopFunction function) {
   const Loop& loop = *call.loop;
   const PlannedLoop& planned = *loop.planned;
   const FusedGroup& group = *planned.group;
   const std::vector<FusedGroup::RowSum>& sums = group.sums.each;
-  const kernels::RowReduction& rows = loop.sums[0];   // all have the same
-  const int64_t items = planned.count / rows.rows();  // of the loop, for one row
-  const size_t first_aside = group.source.size() + static_cast<size_t>(group.n_stored);
+  const kernels::RowReduction* summed = sums.empty() ? nullptr : &loop.sums[0];  // all are alike
+  const int64_t panel = planned.panel;
+  const int64_t rows = summed ? summed->rows() : call.product->out().sizes[0];
+  const int64_t items = planned.count / rows;  // of the loop, for one row
+  // What one thread does from first to last.
+  const int64_t unit = summed ? summed->block_rows() : panel;
+  const int64_t grain = panel ? 1 : std::max<int64_t>(1, planned.grain / (unit * items));
+
   const auto aligned = [](int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; };
-  const int64_t chunk_bytes = aligned(rows.chunk_rows() * rows.bytes());
+  const int64_t product_row = panel ? call.product->out().sizes[1] *
+                                          static_cast<int64_t>(size_of(call.product->out().dtype))
+                                    : 0;
+  const int64_t panel_bytes = planned.aside ? aligned(panel * product_row) : 0;
+  const size_t first_aside = group.source.size() + static_cast<size_t>(group.n_stored);
+  const int64_t chunk_bytes = summed ? aligned(summed->chunk_rows() * summed->bytes()) : 0;
   const int64_t aside_bytes =
       static_cast<int64_t>(group.nest.operands.size() - first_aside) * chunk_bytes;
   const size_t scratch = loop.kernel->scratch_bytes(group.columns());
-  const int64_t partial_bytes = aligned(rows.partial_bytes());
+  const int64_t partial_bytes = summed ? aligned(summed->partial_bytes()) : 0;
   char* partials =
       static_cast<char*>(t_partials.get(static_cast<size_t>(partial_bytes) * loop.sums.size()));
-  const int64_t grain = std::max<int64_t>(1, planned.grain / (rows.block_rows() * items));
-  parallel_for(0, rows.blocks(), grain, [&](int64_t begin, int64_t end) {
-    char* own = static_cast<char*>(t_scratch.get(static_cast<size_t>(aside_bytes) + scratch));
+
+  parallel_for(0, (rows + unit - 1) / unit, grain, [&](int64_t begin, int64_t end) {
+    char* own =
+        static_cast<char*>(t_scratch.get(static_cast<size_t>(panel_bytes + aside_bytes) + scratch));
     SmallVector<void*, 8> data(call.loop_call.data,
                                call.loop_call.data + group.nest.operands.size());
     LoopCall mine = call.loop_call;
     mine.data = data.data();
-    mine.scratch = own + aside_bytes;
-    const int64_t last = std::min(rows.rows(), end * rows.block_rows());
-    for (int64_t from = begin * rows.block_rows(), to; from < last; from = to) {
-      to = std::min(last, from + rows.chunk_rows());
-      // The loop counts rows from the first of all.
-      for (size_t k = first_aside; k < data.size(); ++k)
-        data[k] = own + static_cast<int64_t>(k - first_aside) * chunk_bytes - from * rows.bytes();
-      function(&mine, from * items, to * items);
-      for (size_t s = 0; s < sums.size(); ++s)
-        loop.sums[s].add(
-            partials + static_cast<int64_t>(s) * partial_bytes, from, to - from,
-            static_cast<char*>(data[static_cast<size_t>(sums[s].operand)]) + from * rows.bytes());
+    mine.scratch = own + panel_bytes + aside_bytes;
+    const int64_t last = std::min(rows, end * unit);
+    // Loops count rows from the first of all, wherever those are that they are given.
+    for (int64_t from = begin * unit, to; from < last; from = to) {
+      to = panel ? std::min(last, from + panel) : last;
+      if (panel) {
+        char* where = planned.aside ? own : call.product->out().ptr<char>() + from * product_row;
+        make_rows(call, from, to, where);
+        for (size_t operand = 0; operand < group.source.size(); ++operand)
+          if (group.source[operand] < 0) data[operand] = where - from * product_row;
+      }
+      for (int64_t at = from, next; at < to; at = next) {
+        next = summed ? std::min(to, at + summed->chunk_rows()) : to;
+        for (size_t k = first_aside; k < data.size(); ++k)
+          data[k] = own + panel_bytes + static_cast<int64_t>(k - first_aside) * chunk_bytes -
+                    at * summed->bytes();
+        function(&mine, at * items, next * items);
+        for (size_t s = 0; s < sums.size(); ++s)
+          loop.sums[s].add(partials + static_cast<int64_t>(s) * partial_bytes, at, next - at,
+                           static_cast<char*>(data[static_cast<size_t>(sums[s].operand)]) +
+                               at * summed->bytes());
+      }
     }
   });
   for (size_t s = 0; s < sums.size(); ++s)

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "tandem/base/parallel.h"
 #include "tandem/core/apply.h"
 #include "tandem/core/tensor_impl.h"
+#include "tandem/kernels/matmul.h"
+#include "tandem/kernels/reduce_rows.h"
 #include "tandem/runtime/planner_detail.h"
 
 namespace tandem::runtime {
@@ -424,35 +427,48 @@ void Planner::separate_product(int32_t step) {
 
 /// How many rows of its product a fused step takes at a time; 0: all.
 int64_t Planner::panel_of(int32_t step) const {
-  // A part should stay in the second cache, but it should also have so many rows that what a
-  // product does to its second factor beforehand does not show.
-  constexpr int64_t kPanelBytes = 256 << 10, kLargest = 1 << 20, kRows = 192;
   const Node& n = *steps_[step];
   const FusedGroup& group = *fused_group(n);
   const FusedGroup::Product& product = group.product;
-  const auto size = static_cast<int64_t>(size_of(n.outputs()[product.output].dtype));
-  const int64_t bytes = numel_of(product.sizes) * size;
-  if (product.row_dim < 0 || bytes < 2 * kPanelBytes || !group.sums.each.empty()) return 0;
-  const int64_t rows = product.sizes[0];
+  if (product.row_dim < 0 || !goes_by_rows(step)) return 0;
+  const int64_t rows = product.sizes[0], columns = product.sizes[1];
+  const FusedGroup::Product::Factor& second = product.factors[1];
+  const kernels::PartRows part = kernels::part_rows(n.outputs()[product.output].dtype, rows,
+                                                    columns, second.sizes[1 - product.column_dim],
+                                                    second.strides[product.column_dim] == 1);
+  // Where the loop goes over the product in place anyway, parts save less than packing costs.
+  if (part.packs && !product.kept && !product_buffer_.contains(step)) return 0;
+  if (part.rows == 0 || group.sums.each.empty()) return part.rows;
+  const kernels::RowReduction sums(kernels::ReduceFn::Sum, group.sums.dtype, rows, columns);
+  if (sums.blocks() < get_num_threads()) return 0;
+  return (part.rows + sums.chunk_rows() - 1) / sums.chunk_rows() * sums.chunk_rows();
+}
+
+/// True iff the step can go from some rows of its product to the next.
+bool Planner::goes_by_rows(int32_t step) const {
+  const Node& n = *steps_[step];
+  const FusedGroup& group = *fused_group(n);
+  const FusedGroup::Product& product = group.product;
+  const int64_t rows = product.sizes[0], columns = product.sizes[1];
+  if (rows == 0 || columns == 0) return false;
+  if (!group.sums.each.empty() && (group.sums.rows != rows || group.sums.columns != columns))
+    return false;
   // The loop must walk the product's elements in their order, whole rows of it at a time.
-  const size_t out = static_cast<size_t>(group.nest.n_inputs + product.output);
+  const size_t out = product.kept ? group.strides.size() - 1
+                                  : static_cast<size_t>(group.nest.n_inputs + product.output);
   for (size_t operand = 0; operand < group.source.size(); ++operand)
     if (group.source[operand] < 0 &&
         (group.offsets[operand] != 0 || !(group.strides[operand] == group.strides[out])))
-      return 0;
-  if (group.offsets[out] != 0 || group.rows() * group.columns() != numel_of(product.sizes))
-    return 0;
-  if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return 0;
+      return false;
+  if (group.offsets[out] != 0 || group.rows() * group.columns() != rows * columns) return false;
+  if ((group.nest.outer_dims > 0 || group.nest.by_rows()) && group.rows() % rows != 0) return false;
   // What the loop overwrites must not be needed for the next part.
   for (const auto& factor : product.factors)
     for (uint32_t k = 0; k < n.n_outputs; ++k)
       if (buffer_of(value(n.inputs()[factor.input])) ==
           buffer_of(values_[first_value_[n.walk_slot] + k]))
-        return 0;
-  const int64_t row = bytes / rows, wanted = std::max(kRows, kPanelBytes / row);
-  if (rows < 2 * wanted || wanted * row > kLargest) return 0;
-  const int64_t parts = rows / wanted / 2 * 2;  // an even number of about the same size
-  return (rows + parts - 1) / parts;
+        return false;
+  return true;
 }
 
 Plan make_plan(const Graph& g, const PlanOptions& options) { return Planner(g, options).make(); }

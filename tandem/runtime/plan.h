@@ -51,10 +51,11 @@ struct PlannedLoop {
   /// What is split among threads: rows, or elements where rows need not be whole.
   int64_t count = 0, grain = 1;
   /// Where the group begins with a product: arrays[product ...] of the plan are its factors, then
-  /// where it goes to. If `panel` is not 0, only that many rows of it are made at a time, where
-  /// they belong if the product is kept, else in memory of the thread that carries on from them.
+  /// where it goes to. If `panel` is not 0, only that many rows of it are made at a time: where
+  /// they belong, or, if that is `aside`, in memory of the thread that carries on from them.
   uint32_t product = 0;
   int64_t panel = 0;
+  bool aside = false;
 };
 
 /// Steps that may run at the same time; see runtime/branches.h.

@@ -182,10 +182,9 @@ void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step
         loop.operands[operand].offset +=
             group.offsets[operand] * static_cast<int64_t>(size_of(product.type.dtype));
       }
-    loop.panel = panel_of(step);
-  } else if (p.kept) {
-    loop.panel = panel_of(step);
+    loop.aside = true;
   }
+  loop.panel = panel_of(step);
   plan_.arrays.push_back(std::move(product));
 }
 

@@ -87,6 +87,7 @@ class Planner {
   bool can_write_directly(const Value& v, uint32_t input) const;
   void separate_product(int32_t step);
   int64_t panel_of(int32_t step) const;
+  bool goes_by_rows(int32_t step) const;
   bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
   void merge(uint32_t kept, uint32_t gone);
   const std::vector<uint32_t>& inputs_in(const Node& n, uint32_t buffer) const;

@@ -143,6 +143,22 @@ TEST(Gemm, MiddleAndLargeShapes) {
   }
 }
 
+// Strips of registers end where columns do, and transposed copies where rows do, at any remainder.
+TEST(Gemm, StripsOfEveryWidth) {
+  for (int64_t n = 90; n <= 160; n += n < 100 ? 1 : 7)
+    for (const int64_t m : {5, 37}) {
+      check_forms<float>(m, n, 70);
+      check_forms<double>(m, n, 70);
+    }
+  for (const int64_t k : {63, 64, 65, 71, 95, 97, 600}) {
+    check_forms<float>(25, 150, k);
+    check_forms<double>(25, 150, k);
+  }
+  // A second factor that comes from the third cache.
+  check_forms<float>(131, 354, 790);
+  check_forms<double>(67, 294, 520);
+}
+
 TEST(Gemm, OtherTypes) {
   const int64_t shapes[][3] = {{3, 4, 5}, {20, 20, 20}, {33, 65, 70}, {2, 1030, 3}};
   for (auto& s : shapes) {
@@ -257,7 +273,7 @@ TEST(Gemm, SameBitsForAnyThreadCount) {
   const Deterministic guard(true);
   const int64_t shapes[][3] = {{128, 512, 784},  {128, 10, 512}, {512, 784, 128}, {8, 8, 20000},
                                {1, 3000, 700},   {3000, 1, 700}, {1, 1, 200000},  {333, 77, 1000},
-                               {2000, 130, 300}, {64, 64, 3000}};
+                               {2000, 130, 300}, {64, 64, 3000}, {128, 354, 354}, {47, 294, 784}};
   for (auto& s : shapes)
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {

@@ -260,6 +260,50 @@ TEST(Fused, LargeUpdatesTakeTheirProductsInParts) {
   expect_same(g, inputs, 1e-5);
 }
 
+// Parts of a product, what comes after them, and sums of its rows: each thread for itself.
+TEST(Fused, ProductsInPartsWithSumsOfTheirRows) {
+  const int before = get_num_threads();
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    for (const int64_t rows : {192, 200, 331}) {
+      const Tensor dy = randn({rows, 96}), w = randn({96, 150}), h = randn({rows, 150});
+      const std::vector<Tensor> inputs{dy, w, h};
+      // As a linear layer and an activation have it on the way back.
+      const Graph g = trace(
+          [](std::vector<Tensor> in) -> std::vector<Tensor> {
+            const Tensor dx = in[0].mm(in[1]) * (in[2] > 0).to(kFloat);
+            return {dx, dx.sum(0), (dx * in[2]).sum(0)};
+          },
+          inputs);
+      const Executor executor(make_plan(optimise(g)));
+      ASSERT_EQ(executor.plan().loops.size(), 1u) << explain(executor);
+      const PlannedLoop& loop = executor.plan().loops[0];
+      EXPECT_EQ(loop.group->sums.each.size(), 2u) << explain(executor);
+      EXPECT_EQ(loop.panel > 0, threads > 1) << explain(executor);
+      expect_same(g, inputs, 0);
+    }
+  }
+  set_num_threads(before);
+}
+
+// The product is made where the result goes, in parts too.
+TEST(Fused, ProductsInPartsInPlace) {
+  const int before = get_num_threads();
+  set_num_threads(2);
+  const Tensor x = randn({300, 100}), w = randn({100, 140}), b = randn({140});
+  const std::vector<Tensor> inputs{x, w, b};
+  const Graph g = trace(
+      [](std::vector<Tensor> in) -> std::vector<Tensor> { return {relu(in[0].mm(in[1]) + in[2])}; },
+      inputs);
+  const Executor executor(make_plan(optimise(g)));
+  ASSERT_EQ(executor.plan().loops.size(), 1u) << explain(executor);
+  EXPECT_GT(executor.plan().loops[0].panel, 0) << explain(executor);
+  EXPECT_FALSE(executor.plan().loops[0].aside);
+  EXPECT_EQ(executor.plan().arena_bytes, 0) << explain(executor);
+  expect_same(g, inputs, 0);
+  set_num_threads(before);
+}
+
 // A product of the very value that it updates: no part may be overwritten that another still reads.
 TEST(Fused, ProductsInPartsReadWhatTheUpdateWrites) {
   const Tensor w = randn({1024, 512}) * 0.05, m = randn({1024, 1024}) * 0.05;
