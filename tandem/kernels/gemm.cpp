@@ -119,6 +119,26 @@ bool is_direct(int64_t n, int64_t k, int64_t size) {
   return n * k * size <= (has_wide_registers() ? kWideDirectBytes : kDirectBytes);
 }
 
+/// True if the product was done: C has so few columns that registers would stay half empty, and
+/// A^T has contiguous rows, so that C^T can be worked out instead.
+template <class T>
+bool narrow_product(const GemmArgs<T>& g) {
+  constexpr int64_t kNarrow = 16, kRows = 64;
+  if (g.n >= kNarrow || g.m < kRows || g.a_row != 1 || g.beta != T(0)) return false;
+  in_parts(g, kRows, g.n, [](const GemmArgs<T>& part) {
+    T* transposed = static_cast<T*>(scratch(part.m * part.n * sizeof(T)));
+    small_pieces(GemmArgs<T>{part.n, part.m, part.k, part.b, part.b_col, part.b_row, part.a,
+                             part.a_col, 1, transposed, part.m, part.alpha, T(0)});
+    GemmArgs<T> back = part;
+    back.k = part.m;
+    back.b = transposed;
+    back.b_row = 1;
+    back.b_col = part.m;
+    copy_b(back, part.c, part.ldc);
+  });
+  return true;
+}
+
 /// True if the product was done without packing.
 template <class T>
 bool direct_product(const GemmArgs<T>& g) {
@@ -127,6 +147,7 @@ bool direct_product(const GemmArgs<T>& g) {
     small_pieces(g);
     return true;
   }
+  if (narrow_product(g)) return true;
   if (!is_direct(g.n, g.k, sizeof(T))) return false;
   const bool copied = g.b_col != 1 || (rows_collide(g) && g.m >= 24);
   in_parts(g, 1, kDirectCols, [&](GemmArgs<T> part) {

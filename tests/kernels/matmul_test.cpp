@@ -159,6 +159,16 @@ TEST(Gemm, StripsOfEveryWidth) {
   check_forms<double>(67, 294, 520);
 }
 
+TEST(Gemm, FewColumns) {
+  for (int64_t n = 2; n < 18; ++n)
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const int64_t k : {40, 530}) {
+          check<float>({211, n, k, ta, tb, 2, 0, 3});
+          check<double>({211, n, k, ta, tb, 2, 0, 3});
+        }
+}
+
 TEST(Gemm, OtherTypes) {
   const int64_t shapes[][3] = {{3, 4, 5}, {20, 20, 20}, {33, 65, 70}, {2, 1030, 3}};
   for (auto& s : shapes) {
@@ -273,7 +283,8 @@ TEST(Gemm, SameBitsForAnyThreadCount) {
   const Deterministic guard(true);
   const int64_t shapes[][3] = {{128, 512, 784},  {128, 10, 512}, {512, 784, 128}, {8, 8, 20000},
                                {1, 3000, 700},   {3000, 1, 700}, {1, 1, 200000},  {333, 77, 1000},
-                               {2000, 130, 300}, {64, 64, 3000}, {128, 354, 354}, {47, 294, 784}};
+                               {2000, 130, 300}, {64, 64, 3000}, {128, 354, 354}, {47, 294, 784},
+                               {700, 10, 300}};
   for (auto& s : shapes)
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
