@@ -88,8 +88,8 @@ bool vector_product(const GemmArgs<T>& g) {
   return true;
 }
 
-/// True if rows of B lie so far apart that they compete for the same few lines of the first cache.
-/// Where registers are wide, lines are fetched ahead of time and used at once.
+/// True if rows of B lie so far apart that they compete for the same few lines of the first cache,
+/// and that matters: with wide registers, here and in oneDNN, it does not.
 bool rows_collide(int64_t k, int64_t row_bytes) {
   return k > 16 && row_bytes % 1024 == 0 && !has_wide_registers();
 }
@@ -227,8 +227,8 @@ template <class T>
 void float_gemm(const GemmArgs<T>& g) {
   if (vector_product(g)) return;
   if (direct_product(g)) return;
-  // With AVX2 oneDNN is slow where rows collide, by up to a third; with AVX-512 it is not.
-  if ((!rows_collide(g) || has_wide_registers()) && dnnl_product(g)) return;
+  // oneDNN is slow where rows collide, by up to a third.
+  if (!rows_collide(g) && dnnl_product(g)) return;
   packed_gemm(g);
 }
 
