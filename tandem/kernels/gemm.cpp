@@ -1,6 +1,7 @@
 // Chooses how a matrix product is computed, and the entry points for raw pointers.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "tandem/base/deterministic.h"
 #include "tandem/base/error.h"
@@ -32,6 +33,7 @@ constexpr int64_t kDepth = 512;
 constexpr int64_t kVectorGrain = 32768;
 
 constinit thread_local GrowingBuffer t_scratch(4096);
+constinit thread_local const ClaimAlong* t_along = nullptr;
 
 /// small_gemm with long sums in pieces. B has contiguous rows unless the whole fits_small.
 template <class T>
@@ -269,6 +271,7 @@ void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {
     GemmArgs<T> args = g;
     args.alpha = static_cast<T>(alpha);
     args.beta = static_cast<T>(beta);
+    args.along = t_along;
     float_gemm(args);
   } else if constexpr (std::is_integral_v<T>) {
     integer_gemm(g, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
@@ -284,6 +287,11 @@ TANDEM_FOR_EACH_DTYPE(TANDEM_INSTANTIATE)
 }  // namespace tandem::kernels::detail
 
 namespace tandem::kernels {
+
+ClaimAlong::ClaimAlong(const void* result)
+    : result_(static_cast<const char*>(result)), outer_(std::exchange(detail::t_along, this)) {}
+ClaimAlong::~ClaimAlong() { detail::t_along = outer_; }
+
 namespace {
 
 template <class T>

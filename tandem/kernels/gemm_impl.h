@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tandem/kernels/matmul.h"
+
 /// What the files gemm_*.cpp share. Not for other kernels: use matmul.h.
 namespace tandem::kernels::detail {
 
@@ -18,6 +20,7 @@ struct GemmArgs {
   T* c;
   int64_t ldc;
   T alpha, beta;
+  const ClaimAlong* along = nullptr;
 };
 
 /// Register blocks straight from the operands on the calling thread. Needs fits_small().

@@ -38,6 +38,33 @@ struct PartRows {
 };
 PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool contiguous_rows);
 
+/// Memory that is written next, at the same places as the result of a product. While one exists,
+/// products of this thread that have this result make its lines their core's own as they go along:
+/// lines that another core has read too take long to be written to, but here nobody waits for them.
+class ClaimAlong {
+ public:
+  /// `result` is where C begins.
+  explicit ClaimAlong(const void* result);
+  ~ClaimAlong();
+  ClaimAlong(const ClaimAlong&) = delete;
+  ClaimAlong& operator=(const ClaimAlong&) = delete;
+  /// Lies as the result does, in elements of the same size. More than a few are not looked after.
+  void add(void* rows) {
+    if (n_ < kMost) rows_[n_++] = static_cast<char*>(rows);
+  }
+
+  const char* result() const { return result_; }
+  char* const* begin() const { return rows_; }
+  char* const* end() const { return rows_ + n_; }
+
+ private:
+  static constexpr int kMost = 4;
+  const char* result_;
+  const ClaimAlong* outer_;
+  char* rows_[kMost];
+  int n_ = 0;
+};
+
 /// `batch` products; operand i starts `i * stride` elements further on. A stride of 0 repeats an
 /// input.
 void batched_gemm(const Gemm& g, int64_t batch, int64_t stride_a, int64_t stride_b,

@@ -5,6 +5,7 @@
 #include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
 #include "tandem/jit/kernel_cache.h"
+#include "tandem/kernels/matmul.h"
 #include "tandem/runtime/executor_detail.h"
 #include "tandem/runtime/memory_plan.h"
 
@@ -157,6 +158,9 @@ void Executor::run_rows(const Call& call, LoopFunction function) {
       to = panel ? std::min(last, from + panel) : last;
       if (panel) {
         char* where = planned.aside ? own : call.product->out().ptr<char>() + from * product_row;
+        kernels::ClaimAlong along(where);
+        for (const uint32_t operand : planned.overwritten)
+          along.add(static_cast<char*>(data[operand]) + from * product_row);
         make_rows(call, from, to, where);
         for (size_t operand = 0; operand < group.source.size(); ++operand)
           if (group.source[operand] < 0) data[operand] = where - from * product_row;

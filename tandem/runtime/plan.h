@@ -56,6 +56,8 @@ struct PlannedLoop {
   uint32_t product = 0;
   int64_t panel = 0;
   bool aside = false;
+  /// Operands that the loop overwrites where they are, and that lie as the product does.
+  std::vector<uint32_t> overwritten;
 };
 
 /// Steps that may run at the same time; see runtime/branches.h.

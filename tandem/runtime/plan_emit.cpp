@@ -185,7 +185,24 @@ void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step
     loop.aside = true;
   }
   loop.panel = panel_of(step);
+  if (loop.panel > 0) loop.overwritten = overwritten_along(group, loop);
   plan_.arrays.push_back(std::move(product));
+}
+
+/// What the loop reads at the same places as the product, and writes there again.
+std::vector<uint32_t> Planner::overwritten_along(const FusedGroup& group, const PlannedLoop& loop) {
+  const auto product = static_cast<size_t>(
+      std::find_if(group.source.begin(), group.source.end(), [](int s) { return s < 0; }) -
+      group.source.begin());
+  const auto first_write = loop.operands.begin() + static_cast<int64_t>(group.source.size());
+  std::vector<uint32_t> which;
+  for (size_t operand = 0; operand < group.source.size(); ++operand)
+    if (group.source[operand] >= 0 && group.strides[operand] == group.strides[product] &&
+        group.nest.operands[operand].dtype == group.nest.operands[product].dtype &&
+        std::find(first_write, first_write + group.n_stored, loop.operands[operand]) !=
+            first_write + group.n_stored)
+      which.push_back(static_cast<uint32_t>(operand));
+  return which;
 }
 
 void Planner::emit_branches(const std::vector<int64_t>& position) {

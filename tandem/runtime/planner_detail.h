@@ -101,6 +101,7 @@ class Planner {
   void emit_copy(const PlannedArray& from, const PlannedArray& to);
   void emit_step(const Node& n);
   void emit_branches(const std::vector<int64_t>& position);
+  static std::vector<uint32_t> overwritten_along(const FusedGroup& group, const PlannedLoop& loop);
   void emit_product(const FusedGroup& group, uint32_t first, int32_t step);
   PlannedLoop loop_of(const FusedGroup& group, uint32_t first, uint32_t n_inputs) const;
   PlannedArray array_of(const Value& v) const;

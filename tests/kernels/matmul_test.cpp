@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -297,6 +298,32 @@ TEST(Gemm, SameBitsForAnyThreadCount) {
               << s[0] << "x" << s[1] << "x" << s[2];
         }
       }
+}
+
+// What is claimed stays as it is, bit for bit, and so does the product.
+TEST(Gemm, ClaimsMemoryAlong) {
+  const int64_t m = 70, n = 99, k = 80;
+  const auto a = random_values<float>(m * k, 1), b = random_values<float>(k * n, 2);
+  std::vector<float> want(m * n), got(m * n), first(m * n), second(m * n);
+  for (size_t i = 0; i < first.size(); ++i) {
+    first[i] = std::bit_cast<float>(0x7f800001u + static_cast<uint32_t>(i));  // NaNs that signal
+    second[i] = static_cast<float>(i);
+  }
+  const auto first_before = first, second_before = second;
+  Gemm g{.dtype = kFloat, .m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = n};
+  g.ldc = n;
+  g.c = want.data();
+  gemm(g);
+  {
+    ClaimAlong along(got.data());
+    along.add(first.data());
+    along.add(second.data());
+    g.c = got.data();
+    gemm(g);
+  }
+  EXPECT_EQ(want, got);
+  EXPECT_EQ(second, second_before);
+  EXPECT_EQ(std::memcmp(first.data(), first_before.data(), first.size() * sizeof(float)), 0);
 }
 
 TEST(Gemm, Batched) {

@@ -340,6 +340,7 @@ TEST(Fused, ProductsThatAreResultsAreCarriedOn) {
     EXPECT_EQ(executor.plan().steps.size(), 1u) << explain(executor);
     EXPECT_EQ(executor.plan().arena_bytes, 0) << explain(executor);
     EXPECT_EQ(executor.plan().loops.at(0).panel > 0, n == 1024) << explain(executor);
+    EXPECT_EQ(executor.plan().loops.at(0).overwritten.size(), n == 1024 ? 1u : 0u);
     expect_same(g, inputs, 1e-4);
   }
 }
