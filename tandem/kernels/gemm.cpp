@@ -115,6 +115,13 @@ void direct_rows(const GemmArgs<T>& g) {
   }
 }
 
+/// How far apart rows of a copy of n columns should lie.
+template <class T>
+int64_t padded(int64_t n) {
+  const int64_t ld = (n + 15) / 16 * 16;
+  return ld * sizeof(T) % 1024 == 0 ? ld + 16 : ld;
+}
+
 /// True if B is small enough for register blocks straight from the operands.
 bool is_direct(int64_t n, int64_t k, int64_t size) {
   // Wide registers need so little of B for each product that it may come from the third cache.
@@ -150,12 +157,11 @@ bool direct_product(const GemmArgs<T>& g) {
     return true;
   }
   if (narrow_product(g)) return true;
-  if (!is_direct(g.n, g.k, sizeof(T))) return false;
   const bool copied = g.b_col != 1 || (rows_collide(g) && g.m >= 24);
+  if (!is_direct(copied ? padded<T>(g.n) : g.n, g.k, sizeof(T))) return false;
   in_parts(g, 1, kDirectCols, [&](GemmArgs<T> part) {
     if (copied) {
-      int64_t ld = (part.n + 15) / 16 * 16;
-      if (ld * sizeof(T) % 1024 == 0) ld += 16;
+      const int64_t ld = padded<T>(part.n);
       T* copy = static_cast<T*>(scratch(part.k * ld * sizeof(T)));
       copy_b(part, copy, ld);
       part.b = copy;
