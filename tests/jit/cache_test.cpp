@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -170,6 +171,32 @@ TEST_F(Cache, APauseEndsByItselfAndLeavesNothingUndone) {
   EXPECT_EQ(run_one(*kernel, 1), 9);
   cache.resume();
   EXPECT_EQ(cache.stats().compiled, 1);
+}
+
+// The thread that makes kernels is there before the first request, and is one of those that wait
+// until a processor is free when they wake up.
+TEST_F(Cache, ItsThreadIsReadyAndStepsBack) {
+  const auto stepping_back = [] {
+    int n = 0;
+    for (const auto& task : fs::directory_iterator("/proc/self/task"))
+      n += sched_getscheduler(std::stoi(task.path().filename())) == SCHED_BATCH;
+    return n;
+  };
+  const int before = stepping_back();
+  {
+    KernelCache off({false, folder_});
+    off.prepare();
+    EXPECT_EQ(stepping_back(), before);
+    KernelCache cache({true, folder_});
+    cache.prepare();
+    cache.prepare();
+    const auto kernel = cache.request(plus(1));
+    cache.wait_idle();
+    EXPECT_EQ(run_one(*kernel, 5), 6);
+    EXPECT_EQ(stepping_back(), before + 1);
+    EXPECT_EQ(cache.stats().requested, 1);
+  }
+  EXPECT_EQ(stepping_back(), before);
 }
 
 TEST_F(Cache, ProcessesShareTheFolder) {
