@@ -277,7 +277,7 @@ void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {
     GemmArgs<T> args = g;
     args.alpha = static_cast<T>(alpha);
     args.beta = static_cast<T>(beta);
-    args.along = t_along;
+    if (t_along && t_along->result() == static_cast<const void*>(g.c)) args.along = t_along;
     float_gemm(args);
   } else if constexpr (std::is_integral_v<T>) {
     integer_gemm(g, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
