@@ -159,8 +159,9 @@ void Executor::run_rows(const Call& call, LoopFunction function) {
       if (panel) {
         char* where = planned.aside ? own : call.product->out().ptr<char>() + from * product_row;
         kernels::ClaimAlong along(where);
-        for (const uint32_t operand : planned.overwritten)
-          along.add(static_cast<char*>(data[operand]) + from * product_row);
+        if (in_parallel_region())  // otherwise all lines are this core's
+          for (const uint32_t operand : planned.overwritten)
+            along.add(static_cast<char*>(data[operand]) + from * product_row);
         make_rows(call, from, to, where);
         for (size_t operand = 0; operand < group.source.size(); ++operand)
           if (group.source[operand] < 0) data[operand] = where - from * product_row;
