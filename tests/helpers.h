@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tandem/base/error.h"
+#include "tandem/base/warning.h"
 #include "tandem/ops/ops.h"
 
 /// What tests of every folder need.
@@ -23,6 +24,25 @@ std::string error_of(const F& f) {
   }
   return "no error was thrown";
 }
+
+/// Collects the warnings of its scope.
+class Warnings : public WarningHandler {
+ public:
+  Warnings() : before_(Warning::get_warning_handler()) { Warning::set_warning_handler(this); }
+  ~Warnings() override { Warning::set_warning_handler(before_); }
+  void process(const SourceLocation&, const std::string& message, const bool) override {
+    messages.push_back(message);
+  }
+  bool contain(const std::string& part) const {
+    for (const std::string& m : messages)
+      if (m.find(part) != std::string::npos) return true;
+    return false;
+  }
+  std::vector<std::string> messages;
+
+ private:
+  WarningHandler* before_;
+};
 
 /// What operator<< writes.
 template <class T>

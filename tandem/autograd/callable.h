@@ -20,24 +20,46 @@ template <class A>
 concept TensorListLike = std::is_same_v<std::remove_cvref_t<A>, variable_list> ||
     std::is_same_v<std::remove_cvref_t<A>, TensorList>;
 
-// How many tensors a callable takes; 0: a list of them.
+// What a callable takes. Of a generic lambda, and of overloads, it is not known.
 template <class... A>
-struct Arity : std::integral_constant<int, static_cast<int>(sizeof...(A))> {};
-template <TensorListLike A>
-struct Arity<A> : std::integral_constant<int, 0> {};
+struct Parameters {};
+struct UnknownParameters {};
 
 template <class F>
-struct ArityOf;
+struct ParametersOf;
 template <class R, class... A>
-struct ArityOf<R (*)(A...)> : Arity<A...> {};
+struct ParametersOf<R (*)(A...)> : std::type_identity<Parameters<A...>> {};
+template <class R, class... A>
+struct ParametersOf<R (*)(A...) noexcept> : std::type_identity<Parameters<A...>> {};
 template <class R, class C, class... A>
-struct ArityOf<R (C::*)(A...)> : Arity<A...> {};
+struct ParametersOf<R (C::*)(A...)> : std::type_identity<Parameters<A...>> {};
 template <class R, class C, class... A>
-struct ArityOf<R (C::*)(A...) const> : Arity<A...> {};
+struct ParametersOf<R (C::*)(A...) const> : std::type_identity<Parameters<A...>> {};
 template <class R, class C, class... A>
-struct ArityOf<R (C::*)(A...) noexcept> : Arity<A...> {};
+struct ParametersOf<R (C::*)(A...) noexcept> : std::type_identity<Parameters<A...>> {};
 template <class R, class C, class... A>
-struct ArityOf<R (C::*)(A...) const noexcept> : Arity<A...> {};
+struct ParametersOf<R (C::*)(A...) const noexcept> : std::type_identity<Parameters<A...>> {};
+
+template <class F>
+constexpr auto parameters() {
+  using D = std::decay_t<F>;
+  if constexpr (requires { typename ParametersOf<D>::type; })
+    return typename ParametersOf<D>::type();
+  else if constexpr (requires { typename ParametersOf<decltype(&D::operator())>::type; })
+    return typename ParametersOf<decltype(&D::operator())>::type();
+  else
+    return UnknownParameters();
+}
+
+// How many tensors a callable takes; 0: a list of them.
+template <class... A>
+constexpr int arity_of(Parameters<A...>) {
+  return static_cast<int>(sizeof...(A));
+}
+template <TensorListLike A>
+constexpr int arity_of(Parameters<A>) {
+  return 0;
+}
 
 template <size_t>
 using TensorRef = const Tensor&;
@@ -56,13 +78,11 @@ constexpr int first_arity() {
 
 template <class F>
 constexpr int arity() {
-  using D = std::decay_t<F>;
-  if constexpr (std::is_pointer_v<D>)
-    return ArityOf<D>::value;
-  else if constexpr (requires { &D::operator(); })
-    return ArityOf<decltype(&D::operator())>::value;
+  constexpr auto known = parameters<F>();
+  if constexpr (std::is_same_v<decltype(known), const UnknownParameters>)
+    return first_arity<std::decay_t<F>>();  // the smallest number that fits
   else
-    return first_arity<D>();  // a generic lambda, or overloads: the smallest number that fits
+    return arity_of(known);
 }
 
 template <class F>

@@ -8,6 +8,7 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/base/memory.h"
+#include "tandem/base/warning.h"
 #include "tandem/compile/differentiate.h"
 #include "tandem/compile/program.h"
 #include "tandem/compile/recording.h"
@@ -42,8 +43,13 @@ struct Signature {
 struct Variant : std::enable_shared_from_this<Variant> {
   Signature signature;
   Recording recording;  // its graph is that of the call alone
-  std::vector<TensorType> captured_types;
-  std::vector<bool> captured_wants_grad;
+  struct Captured {
+    TensorType type;
+    bool wants_grad = false;
+    bool outside = false;   // True iff something outside held it when it was recorded.
+    uint32_t recorded = 0;  // how many references of this variant it counts as recorded_refs
+  };
+  std::vector<Captured> captured;  // as in the graph
   std::shared_ptr<const Program> program;
   // Where results can be differentiated:
   std::shared_ptr<const Program> backward;
@@ -55,6 +61,10 @@ struct Variant : std::enable_shared_from_this<Variant> {
   double record_ms = 0;
   Variant* older = nullptr;
 
+  Variant() = default;
+  ~Variant();
+  void note_captured();
+
   struct Mismatch {
     int rank;
     std::string words;
@@ -62,6 +72,33 @@ struct Variant : std::enable_shared_from_this<Variant> {
   Mismatch mismatch(const Args& args, const structure::Key& key) const;
   bool fits(const Args& args, const structure::Key& key) const;
 };
+
+// Note: tensors from outside that are gone
+// A function that takes a tensor from outside is recorded with that very tensor. A program may
+// give its variable another one, which the recording does not see. But then nobody except
+// recordings holds the old one, unless it is of use elsewhere too; and what nobody holds, the
+// function cannot be reading. So such a variant fits no more, and the function is recorded again.
+void Variant::note_captured() {
+  for (const Tensor& t : recording.graph.captured) {
+    Captured& c = captured.emplace_back();
+    if (!t.defined()) continue;
+    c.type = t.impl()->type;
+    c.wants_grad = t.impl()->wants_grad();
+    const auto& sources = recording.sources;
+    const int64_t held = 1 + program->holds(t) + (backward ? backward->holds(t) : 0) +
+                         std::count_if(sources.begin(), sources.end(),
+                                       [&](const auto& s) { return s.captured.is_same(t); });
+    c.recorded = static_cast<uint32_t>(held);
+    t.impl()->recorded_refs.fetch_add(c.recorded, std::memory_order_relaxed);
+    c.outside = !t.impl()->is_only_recorded();
+  }
+}
+
+Variant::~Variant() {
+  for (size_t i = 0; i < captured.size(); ++i)
+    if (TensorImpl* t = recording.graph.captured[i].impl())
+      t->recorded_refs.fetch_sub(captured[i].recorded, std::memory_order_relaxed);
+}
 
 /// The gradient of the leaf that a part of the recording speaks of; null: none.
 template <class G>
@@ -86,10 +123,12 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
     if (wants != want.wants_grad || (wants && t->is_leaf() != want.leaf)) return false;
   }
   if (!(key == s.key) || get_default_dtype() != s.default_dtype) return false;
-  for (size_t i = 0; i < captured_types.size(); ++i) {
+  for (size_t i = 0; i < captured.size(); ++i) {
     TensorImpl* t = recording.graph.captured[i].impl();
     if (!t) continue;  // a gradient
-    if (!(t->type == captured_types[i]) || t->wants_grad() != captured_wants_grad[i]) return false;
+    const Captured& want = captured[i];
+    if (!(t->type == want.type) || t->wants_grad() != want.wants_grad) return false;
+    if (want.outside && t->is_only_recorded()) return false;
   }
   for (const auto& g : recording.guards)
     if ((grad_of(g, args) != nullptr) != g.defined) return false;
@@ -123,12 +162,16 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
   if (s.inference != t_mode.inference) return {6, "inference mode changed"};
   if (!(key == s.key)) return {7, "a plain argument has another value"};
   if (get_default_dtype() != s.default_dtype) return {8, "the default dtype changed"};
-  for (size_t i = 0; i < captured_types.size(); ++i) {
+  for (size_t i = 0; i < captured.size(); ++i) {
     TensorImpl* t = recording.graph.captured[i].impl();
     if (!t) continue;
-    if (!(t->type == captured_types[i]))
-      return {9, str("a tensor from outside is ", t->type, ", not ", captured_types[i])};
-    if (t->wants_grad() != captured_wants_grad[i])
+    if (captured[i].outside && t->is_only_recorded())
+      return {9, str("a tensor from outside (", t->type,
+                     ") is gone, another may be in its place. Pass what changes as an argument, or "
+                     "write to it in place")};
+    if (!(t->type == captured[i].type))
+      return {9, str("a tensor from outside is ", t->type, ", not ", captured[i].type)};
+    if (t->wants_grad() != captured[i].wants_grad)
       return {10, "a tensor from outside changed its requires_grad"};
   }
   for (const auto& g : recording.guards)
@@ -150,7 +193,12 @@ class CompiledBackward final : public CustomBackward {
  public:
   CompiledBackward(std::shared_ptr<const Variant> variant, ArrayRef<Tensor> inputs)
       : v_(std::move(variant)) {
-    for (const Tensor& t : inputs) inputs_.push_back({t, t.defined() ? t.impl()->version() : 0});
+    const Recording& r = v_->recording;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor& t = inputs[i];
+      const bool held = i >= r.n_args && r.graph.captured[i - r.n_args].defined();
+      inputs_.push_back({held ? Tensor() : t, t.defined() ? t.impl()->version() : 0});
+    }
   }
   void keep(std::vector<Tensor> values) { kept_ = std::move(values); }
   std::string name() const override { return "CompiledBackward"; }
@@ -174,23 +222,31 @@ class CompiledBackward final : public CustomBackward {
 
  private:
   struct Input {
-    Tensor tensor;
+    Tensor tensor;  // undefined where the variant holds it
     uint32_t version;
   };
 
+  /// Undefined where the function was called without it.
+  const Tensor& tensor_of(size_t i) const {
+    const Recording& r = v_->recording;
+    const bool held = !inputs_[i].tensor.defined() && i >= r.n_args;
+    return held ? r.graph.captured[i - r.n_args] : inputs_[i].tensor;
+  }
+
   const Tensor& input(size_t i) const {
-    const Input& in = inputs_[i];
-    if (in.tensor.impl()->version() != in.version) {
-      const char* writer = in.tensor.impl()->storage->last_writer.load(std::memory_order_relaxed);
+    const Tensor& tensor = tensor_of(i);
+    const TensorImpl* t = tensor.impl();
+    const uint32_t version = inputs_[i].version;
+    if (t->version() != version) {
+      const char* writer = t->storage->last_writer.load(std::memory_order_relaxed);
       TANDEM_CHECK(false,
                    "backward of a compiled function: one of the variables needed for gradient "
                    "computation has been modified by an inplace operation: input ",
-                   i, " (", in.tensor.impl()->type, ") was read at version ", in.version, ", and ",
+                   i, " (", t->type, ") was read at version ", version, ", and ",
                    writer ? writer : "something", "_ has overwritten it since (version ",
-                   in.tensor.impl()->version(),
-                   " now). Use the out-of-place form, or clone() first.");
+                   t->version(), " now). Use the out-of-place form, or clone() first.");
     }
-    return in.tensor;
+    return tensor;
   }
 
   std::vector<Tensor> spread(std::vector<Tensor> gradients) const {
@@ -229,7 +285,7 @@ class CompiledBackward final : public CustomBackward {
     // Values of their own: nothing flows from one input to another that it was computed from.
     std::vector<Tensor> in;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      in.push_back(inputs_[i].tensor.defined() ? input(i) : Tensor());
+      in.push_back(tensor_of(i).defined() ? input(i) : Tensor());
       if (in[i].defined() && in[i].requires_grad())
         in[i] = again ? in[i].alias() : in[i].detach().set_requires_grad(true);
     }
@@ -353,6 +409,7 @@ struct CompiledFunction::Impl {
   std::atomic<Variant*> newest{nullptr}, latest{nullptr};
   std::vector<std::shared_ptr<Variant>> all;
   size_t forgotten = 0;  // variants of before the last reset(), at the front of `all`
+  bool warned = false;   // that no more graphs are made
 
   Variant* find(const Args& args, const structure::Key& key) const {
     Variant* v = latest.load(std::memory_order_acquire);
@@ -477,7 +534,14 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
                                      const Body& body) {
   const std::lock_guard lock(recording);
   if (Variant* v = find(args, key)) return v;  // another thread was faster
-  if (all.size() - forgotten >= options.max_graphs) return nullptr;
+  if (all.size() - forgotten >= options.max_graphs) {
+    if (!std::exchange(warned, true))
+      TANDEM_WARN(
+          "compile: ", options.max_graphs,
+          " graphs were made for one function (CompileOptions::max_graphs). Calls that need "
+          "another one run eager. explain() says why each was made.");
+    return nullptr;
+  }
   release_others();
   auto v = std::make_shared<Variant>();
   // Told by what the graph that is most alike has otherwise.
@@ -506,10 +570,7 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
     v->n_kept = parts.n_kept;
     r.graph = std::move(parts.forward);
   }
-  for (const Tensor& c : r.graph.captured) {
-    v->captured_types.push_back(c.defined() ? c.impl()->type : TensorType());
-    v->captured_wants_grad.push_back(c.defined() && c.impl()->wants_grad());
-  }
+  v->note_captured();
   v->older = newest.load(std::memory_order_relaxed);
   all.push_back(v);
   newest.store(v.get(), std::memory_order_release);

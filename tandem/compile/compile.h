@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 
+#include "tandem/autograd/callable.h"
 #include "tandem/compile/structure.h"
 #include "tandem/core/graph.h"
 
@@ -52,16 +53,46 @@ class CompiledFunction {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Lets Compiled<F>, which has call(), be called with whatever an F could be called with, such as
+/// lists in braces.
+template <class Derived, class F, class Parameters>
+struct CallableAs {
+  template <class... A>
+  requires std::is_invocable_v<F&, A...> std::invoke_result_t<F&, A...>
+  operator()(A&&... args) const {
+    return static_cast<const Derived*>(this)->call(std::forward<A>(args)...);
+  }
+};
+template <class Derived, class F, class... P>
+struct CallableAs<Derived, F, autograd::detail::Parameters<P...>> {
+  std::invoke_result_t<F&, P...> operator()(P... args) const {
+    return static_cast<const Derived*>(this)->call(std::forward<P>(args)...);
+  }
+  /// With fewer arguments: the function has defaults for the others.
+  template <class... A>
+  requires(sizeof...(A) < sizeof...(P) &&
+           std::is_invocable_v<F&, A...>) std::invoke_result_t<F&, A...>
+  operator()(A&&... args) const {
+    return static_cast<const Derived*>(this)->call(std::forward<A>(args)...);
+  }
+};
+
+}  // namespace detail
+
 /// A function that runs as an optimised plan; made by compile(). Copies share their plans.
 template <class F>
-class Compiled {
+class Compiled
+    : public detail::CallableAs<Compiled<F>, F, decltype(autograd::detail::parameters<F>())> {
  public:
   Compiled(F fn, CompileOptions options)
       : shared_(std::make_shared<Shared>(std::move(fn), options)) {}
 
+  /// As operator().
   template <class... A>
-  requires std::is_invocable_v<F&, A...> std::invoke_result_t<F&, A...>
-  operator()(A&&... args) const {
+  requires std::is_invocable_v<F&, A...> std::invoke_result_t<F&, A...> call(A&&... args)
+  const {
     using R = std::invoke_result_t<F&, A...>;
     using Value = std::remove_cvref_t<R>;
     F& fn = shared_->fn;

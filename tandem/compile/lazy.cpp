@@ -23,9 +23,11 @@ class ProgramCache {
       entries_.splice(entries_.begin(), entries_, e);
       return e->program;
     }
-    entries_.push_front({hash, g.clone(), std::make_shared<Program>(g)});
     // The tensors belong to the call, not to the program.
-    for (Tensor& t : entries_.front().graph.captured) t = Tensor();
+    Graph own = g.clone();
+    for (Tensor& t : own.captured) t = Tensor();
+    auto program = std::make_shared<Program>(own);
+    entries_.push_front({hash, std::move(own), std::move(program)});
     ++made_;
     if (entries_.size() > kMost) entries_.pop_back();
     return entries_.front().program;

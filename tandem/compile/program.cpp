@@ -1,5 +1,6 @@
 #include "tandem/compile/program.h"
 
+#include <algorithm>
 #include <mutex>
 #include <ostream>
 
@@ -36,6 +37,14 @@ Program::~Program() = default;
 const Graph& Program::graph() const { return impl_->graph; }
 
 size_t Program::n_results() const { return impl_->executor.plan().results.size(); }
+
+int64_t Program::holds(const Tensor& captured) const {
+  int64_t n = 0;
+  for (const auto* list : {&impl_->graph.captured, &impl_->executor.plan().captured})
+    n += std::count_if(list->begin(), list->end(),
+                       [&](const Tensor& t) { return t.is_same(captured); });
+  return n;
+}
 
 void Program::run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const {
   impl_->executor.run(arguments, captured, results);

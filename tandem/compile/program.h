@@ -24,6 +24,8 @@ class Program {
   /// The same with the two kinds apart, into n_results() tensors.
   void run(ArrayRef<Tensor> arguments, ArrayRef<Tensor> captured, Tensor* results) const;
   size_t n_results() const;
+  /// How often it holds a captured tensor itself.
+  int64_t holds(const Tensor& captured) const;
   /// What is run: the graph after all passes, with fused groups in it.
   const Graph& graph() const;
   /// The same without tensors, for kernels: where each input lies and where each result goes, all

@@ -1,6 +1,7 @@
 #include "tandem/compile/session.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "tandem/autograd/autograd.h"
@@ -86,8 +87,16 @@ struct Builder::Impl {
     return 0;
   }
 
-  template <class Update>
-  Tensor minimize(const Tensor& loss, const std::vector<Tensor>& wanted, const Update& update);
+  /// How an optimiser steps: which state it keeps of each variable, and the op.
+  struct Rule {
+    bool counts = false;             // its steps
+    SmallVector<double, 3> initial;  // by kind of state: the value that it begins with
+    std::function<std::vector<Tensor>(const StepTensors&)> step;
+  };
+  Tensor minimize(Builder& b, const Tensor& loss, const std::vector<Tensor>& wanted,
+                  const Rule& rule);
+  std::vector<Assignment> updates(Builder& b, const std::vector<Tensor>& params,
+                                  const std::vector<Tensor>& grads, const Rule& rule);
 };
 
 Builder::Builder() : impl_(std::make_shared<Impl>()) {}
@@ -142,9 +151,8 @@ Tensor Builder::assign(const Tensor& variable, const Tensor& value) {
   return done;
 }
 
-template <class Update>
-Tensor Builder::Impl::minimize(const Tensor& loss, const std::vector<Tensor>& wanted,
-                               const Update& update) {
+Tensor Builder::Impl::minimize(Builder& b, const Tensor& loss, const std::vector<Tensor>& wanted,
+                               const Rule& rule) {
   check_ours("minimize", "the loss", loss);
   TANDEM_CHECK_SHAPE(loss.numel() == 1, "minimize: the loss must be a single number, not ",
                      loss.type_of());
@@ -165,80 +173,121 @@ Tensor Builder::Impl::minimize(const Tensor& loss, const std::vector<Tensor>& wa
     by_them.push_back(grads[i]);
   }
   TANDEM_CHECK(!changed.empty(), "minimize: the loss does not depend on any variable");
-  std::vector<Assignment> step;
-  for (const auto& [variable, value] : update(changed, by_them))
-    step.push_back({index_of("minimize", variable), record.value_of(value.impl())});
+  std::vector<Assignment> step = updates(b, changed, by_them, rule);
   Tensor done = record.bind(record.value_of(loss.impl()));
   effects[done.impl()->storage.get()] = std::move(step);
   value_of(done);
   return done;
 }
 
+// What an optimiser remembers are variables that are not trained themselves.
+std::vector<Builder::Impl::Assignment> Builder::Impl::updates(Builder& b,
+                                                              const std::vector<Tensor>& params,
+                                                              const std::vector<Tensor>& grads,
+                                                              const Rule& rule) {
+  std::vector<Tensor> steps;
+  std::vector<std::vector<Tensor>> state(rule.initial.size());
+  {
+    const RecorderScope eager(nullptr);
+    for (const Tensor& p : params) {
+      if (rule.counts) steps.push_back(b.variable(zeros({}, kLong)));
+      for (size_t k = 0; k < state.size(); ++k)
+        state[k].push_back(b.variable(full(p.sizes(), rule.initial[k], p.dtype())));
+    }
+  }
+  StepTensors t{params, grads, steps, {}};
+  for (const auto& list : state) t.state.push_back(list);
+  // The op gives the next values in this order.
+  const std::vector<Tensor> values = rule.step(t);
+  std::vector<Assignment> assignments;
+  const auto add = [&](const std::vector<Tensor>& list) {
+    for (const Tensor& variable : list)
+      assignments.push_back(
+          {index_of("minimize", variable), record.value_of(values[assignments.size()].impl())});
+  };
+  add(steps);
+  add(params);
+  for (const auto& list : state) add(list);
+  return assignments;
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::SGDOptions& o,
+                         const std::vector<Tensor>& variables) {
+  check(o);
+  Impl::Rule rule{.step = [&](const StepTensors& t) {
+    return sgd_step(
+        t,
+        {o.lr().tensor(), o.momentum().tensor(), o.dampening().tensor(), o.weight_decay().tensor()},
+        o.nesterov());
+  }};
+  if (o.momentum() != 0) {
+    rule.counts = true;
+    rule.initial = {0};
+  }
+  return impl_->minimize(*this, loss, variables, rule);
+}
+
 namespace {
 
-using Updates = std::vector<std::pair<Tensor, Tensor>>;  // a variable and its next value
-
-// What an optimiser remembers of each: variables that are not trained themselves.
-std::vector<Tensor> state_of(Builder& b, const std::vector<Tensor>& params) {
-  const RecorderScope eager(nullptr);
-  std::vector<Tensor> state;
-  for (const Tensor& p : params)
-    state.push_back(b.variable(zeros(p.sizes(), TensorOptions(p.dtype()))));
-  return state;
-}
-std::vector<Tensor> counters_of(Builder& b, const std::vector<Tensor>& params) {
-  const RecorderScope eager(nullptr);
-  std::vector<Tensor> counters;
-  for (size_t i = 0; i < params.size(); ++i) counters.push_back(b.variable(zeros({}, kLong)));
-  return counters;
-}
-
-Tensor number(double value) { return full({}, value, kDouble); }
-
-// What an op of ops/optim_step.h gives, with what it is the next value of.
-Updates updates_of(const StepTensors& t, const std::vector<Tensor>& values) {
-  Updates updates;
-  const auto add = [&](TensorList list) {
-    for (const Tensor& variable : list) updates.emplace_back(variable, values[updates.size()]);
-  };
-  add(t.steps);
-  add(t.params);
-  for (const TensorList& list : t.state) add(list);
-  return updates;
+template <class Options>
+Builder::Impl::Rule adam_rule(const Options& o, bool decoupled) {
+  check(o);
+  Builder::Impl::Rule rule{true, {0, 0}, [&o, decoupled](const StepTensors& t) {
+                             const auto& [beta1, beta2] = o.betas();
+                             return adam_step(t,
+                                              {o.lr().tensor(), beta1.tensor(), beta2.tensor(),
+                                               o.eps().tensor(), o.weight_decay().tensor()},
+                                              decoupled);
+                           }};
+  if (o.amsgrad()) rule.initial.push_back(0);
+  return rule;
 }
 
 }  // namespace
 
-Tensor Builder::minimize(const Tensor& loss, const optim::SGDOptions& o,
-                         const std::vector<Tensor>& variables) {
-  return impl_->minimize(loss, variables, [&](const auto& params, const auto& grads) {
-    StepTensors t{params, grads, {}, {}};
-    std::vector<Tensor> steps, momentum;
-    if (o.momentum() != 0) {
-      steps = counters_of(*this, params);
-      momentum = state_of(*this, params);
-      t.steps = steps;
-      t.state.push_back(momentum);
-    }
-    return updates_of(t, sgd_step(t,
-                                  {number(o.lr()), number(o.momentum()), number(o.dampening()),
-                                   number(o.weight_decay())},
-                                  o.nesterov()));
-  });
-}
-
 Tensor Builder::minimize(const Tensor& loss, const optim::AdamOptions& o,
                          const std::vector<Tensor>& variables) {
-  return impl_->minimize(loss, variables, [&](const auto& params, const auto& grads) {
-    const std::vector<Tensor> steps = counters_of(*this, params);
-    std::vector<std::vector<Tensor>> state;
-    for (int k = 0; k < (o.amsgrad() ? 3 : 2); ++k) state.push_back(state_of(*this, params));
-    StepTensors t{params, grads, steps, {}};
-    for (const auto& list : state) t.state.push_back(list);
-    const auto& [beta1, beta2] = o.betas();
-    return updates_of(t, adam_step(t, {number(o.lr()), number(beta1), number(beta2),
-                                       number(o.eps()), number(o.weight_decay())}));
-  });
+  return impl_->minimize(*this, loss, variables, adam_rule(o, /*decoupled=*/false));
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::AdamWOptions& o,
+                         const std::vector<Tensor>& variables) {
+  return impl_->minimize(*this, loss, variables, adam_rule(o, /*decoupled=*/true));
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::RMSpropOptions& o,
+                         const std::vector<Tensor>& variables) {
+  check(o);
+  Impl::Rule rule{true, {0}, [&](const StepTensors& t) {
+                    return rmsprop_step(t,
+                                        {o.lr().tensor(), o.alpha().tensor(), o.eps().tensor(),
+                                         o.weight_decay().tensor(), o.momentum().tensor()},
+                                        o.centered());
+                  }};
+  if (o.centered()) rule.initial.push_back(0);
+  if (o.momentum() != 0) rule.initial.push_back(0);
+  return impl_->minimize(*this, loss, variables, rule);
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::AdagradOptions& o,
+                         const std::vector<Tensor>& variables) {
+  check(o);
+  return impl_->minimize(*this, loss, variables,
+                         {true, {o.initial_accumulator_value()}, [&](const StepTensors& t) {
+                            return adagrad_step(t, {o.lr().tensor(), o.lr_decay().tensor(),
+                                                    o.weight_decay().tensor(), o.eps().tensor()});
+                          }});
+}
+
+Tensor Builder::minimize(const Tensor& loss, const optim::LionOptions& o,
+                         const std::vector<Tensor>& variables) {
+  check(o);
+  return impl_->minimize(*this, loss, variables,
+                         {false, {0}, [&](const StepTensors& t) {
+                            const auto& [beta1, beta2] = o.betas();
+                            return lion_step(t, {o.lr().tensor(), beta1.tensor(), beta2.tensor(),
+                                                 o.weight_decay().tensor()});
+                          }});
 }
 
 // -- sessions ---------------------------------------------------------------------------------
@@ -385,14 +434,6 @@ Tensor variable(const Tensor& initial, std::string name) {
 }
 std::vector<Tensor> gradients(const Tensor& loss, const std::vector<Tensor>& by) {
   return default_builder().gradients(loss, by);
-}
-Tensor minimize(const Tensor& loss, const optim::SGDOptions& options,
-                const std::vector<Tensor>& variables) {
-  return default_builder().minimize(loss, options, variables);
-}
-Tensor minimize(const Tensor& loss, const optim::AdamOptions& options,
-                const std::vector<Tensor>& variables) {
-  return default_builder().minimize(loss, options, variables);
 }
 
 }  // namespace tandem::graph

@@ -48,10 +48,19 @@ class Builder {
   /// computed with the old one.
   Tensor assign(const Tensor& variable, const Tensor& value);
   /// Running the result makes one step of the optimiser on the variables that the loss depends on
-  /// (or on `variables`). Its value is the loss before the step.
+  /// (or on `variables`). Its value is the loss before the step. As long as `options` live, later
+  /// runs follow changes of their numbers, such as a learning rate that falls.
   Tensor minimize(const Tensor& loss, const optim::SGDOptions& options,
                   const std::vector<Tensor>& variables = {});
   Tensor minimize(const Tensor& loss, const optim::AdamOptions& options,
+                  const std::vector<Tensor>& variables = {});
+  Tensor minimize(const Tensor& loss, const optim::AdamWOptions& options,
+                  const std::vector<Tensor>& variables = {});
+  Tensor minimize(const Tensor& loss, const optim::RMSpropOptions& options,
+                  const std::vector<Tensor>& variables = {});
+  Tensor minimize(const Tensor& loss, const optim::AdagradOptions& options,
+                  const std::vector<Tensor>& variables = {});
+  Tensor minimize(const Tensor& loss, const optim::LionOptions& options,
                   const std::vector<Tensor>& variables = {});
 
   struct Impl;
@@ -88,9 +97,10 @@ void reset_default_builder();
 Tensor placeholder(IntArrayRef sizes, const TensorOptions& options = {}, std::string name = {});
 Tensor variable(const Tensor& initial, std::string name = {});
 std::vector<Tensor> gradients(const Tensor& loss, const std::vector<Tensor>& by);
-Tensor minimize(const Tensor& loss, const optim::SGDOptions& options,
-                const std::vector<Tensor>& variables = {});
-Tensor minimize(const Tensor& loss, const optim::AdamOptions& options,
-                const std::vector<Tensor>& variables = {});
+template <class Options>
+Tensor minimize(const Tensor& loss, const Options& options,
+                const std::vector<Tensor>& variables = {}) {
+  return default_builder().minimize(loss, options, variables);
+}
 
 }  // namespace tandem::graph

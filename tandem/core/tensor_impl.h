@@ -67,8 +67,13 @@ struct TensorImpl {
   intrusive_ptr<Storage> storage;
   void* data = nullptr;  // storage->data + offset; null on the meta device
   Edge edge;             // what made it; for a leaf that has, or may get, a gradient: its leaf node
-  ViewInfo* view = nullptr;  // owned
+  ViewInfo* view = nullptr;                // owned
+  std::atomic<uint32_t> recorded_refs{0};  // how many of `refs` are those of compiled functions
 
+  /// True iff only compiled functions hold it, so that no program can reach it any more.
+  bool is_only_recorded() const {
+    return refs.load(std::memory_order_acquire) <= recorded_refs.load(std::memory_order_relaxed);
+  }
   /// An uninitialised tensor of that type in row-major order.
   static intrusive_ptr<TensorImpl> make(const TensorType& type);
   /// Without a storage: the caller fills in type, then calls allocate().

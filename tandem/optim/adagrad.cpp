@@ -14,11 +14,7 @@ bool operator==(const AdagradParamState& a, const AdagradParamState& b) {
 
 Adagrad::Adagrad(std::vector<OptimizerParamGroup> param_groups, AdagradOptions defaults)
     : Optimizer(std::move(param_groups), std::make_unique<AdagradOptions>(defaults)) {
-  check_learning_rate(defaults.lr());
-  check_not_negative("lr_decay", defaults.lr_decay());
-  check_not_negative("weight_decay", defaults.weight_decay());
-  check_not_negative("initial_accumulator_value", defaults.initial_accumulator_value());
-  check_epsilon(defaults.eps());
+  check(defaults);
   for (const OptimizerParamGroup& group : param_groups_)
     for (const Tensor& p : group.params())
       state_of<AdagradParamState>(p).sum(like(p, defaults.initial_accumulator_value()));

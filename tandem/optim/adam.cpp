@@ -24,10 +24,7 @@ template <class Options, class State, bool kDecoupled>
 AdamRule<Options, State, kDecoupled>::AdamRule(std::vector<OptimizerParamGroup> param_groups,
                                                Options defaults)
     : Optimizer(std::move(param_groups), std::make_unique<Options>(defaults)) {
-  check_learning_rate(defaults.lr());
-  check_epsilon(defaults.eps());
-  check_betas(std::get<0>(defaults.betas()), std::get<1>(defaults.betas()));
-  check_not_negative("weight_decay", defaults.weight_decay());
+  check(defaults);
 }
 
 template <class Options, class State, bool kDecoupled>

@@ -78,7 +78,7 @@ LBFGS::LBFGS(std::vector<OptimizerParamGroup> param_groups, LBFGSOptions default
     : Optimizer(std::move(param_groups), std::make_unique<LBFGSOptions>(defaults)) {
   TANDEM_CHECK(param_groups_.size() == 1,
                "LBFGS doesn't support per-parameter options (parameter groups)");
-  check_learning_rate(defaults.lr());
+  check(defaults);
   if (defaults.max_eval()) return;
   const int64_t max_eval = defaults.max_iter() * 5 / 4;
   static_cast<LBFGSOptions&>(param_groups_[0].options()).max_eval(max_eval);

@@ -14,9 +14,7 @@ bool operator==(const LionParamState& a, const LionParamState& b) {
 
 Lion::Lion(std::vector<OptimizerParamGroup> param_groups, LionOptions defaults)
     : Optimizer(std::move(param_groups), std::make_unique<LionOptions>(defaults)) {
-  check_learning_rate(defaults.lr());
-  check_betas(std::get<0>(defaults.betas()), std::get<1>(defaults.betas()));
-  check_not_negative("weight_decay", defaults.weight_decay());
+  check(defaults);
 }
 
 std::unique_ptr<OptimizerParamState> Lion::new_state() const {

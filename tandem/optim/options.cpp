@@ -100,4 +100,59 @@ std::vector<Field> LionOptions::fields() {
 }
 bool operator==(const LionOptions& a, const LionOptions& b) { return same(a, b); }
 
+namespace {
+
+// Written so that nan is refused too.
+void check_learning_rate(double lr) { TANDEM_CHECK(lr >= 0, "Invalid learning rate: ", lr); }
+void check_epsilon(double eps) { TANDEM_CHECK(eps >= 0, "Invalid epsilon value: ", eps); }
+void check_betas(const Betas& betas) {
+  const double beta1 = std::get<0>(betas), beta2 = std::get<1>(betas);
+  TANDEM_CHECK(0 <= beta1 && beta1 < 1, "Invalid beta parameter at index 0: ", beta1);
+  TANDEM_CHECK(0 <= beta2 && beta2 < 1, "Invalid beta parameter at index 1: ", beta2);
+}
+// "Invalid momentum value: -1"
+void check_not_negative(const char* name, double value) {
+  TANDEM_CHECK(value >= 0, "Invalid ", name, " value: ", value);
+}
+
+template <class O>
+void check_adam(const O& o) {
+  check_learning_rate(o.lr());
+  check_epsilon(o.eps());
+  check_betas(o.betas());
+  check_not_negative("weight_decay", o.weight_decay());
+}
+
+}  // namespace
+
+void check(const SGDOptions& o) {
+  check_learning_rate(o.lr());
+  check_not_negative("momentum", o.momentum());
+  check_not_negative("weight_decay", o.weight_decay());
+  TANDEM_CHECK(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
+               "Nesterov momentum requires a momentum and zero dampening");
+}
+void check(const AdamOptions& o) { check_adam(o); }
+void check(const AdamWOptions& o) { check_adam(o); }
+void check(const RMSpropOptions& o) {
+  check_learning_rate(o.lr());
+  check_epsilon(o.eps());
+  check_not_negative("momentum", o.momentum());
+  check_not_negative("weight_decay", o.weight_decay());
+  check_not_negative("alpha", o.alpha());
+}
+void check(const AdagradOptions& o) {
+  check_learning_rate(o.lr());
+  check_not_negative("lr_decay", o.lr_decay());
+  check_not_negative("weight_decay", o.weight_decay());
+  check_not_negative("initial_accumulator_value", o.initial_accumulator_value());
+  check_epsilon(o.eps());
+}
+void check(const LBFGSOptions& o) { check_learning_rate(o.lr()); }
+void check(const LionOptions& o) {
+  check_learning_rate(o.lr());
+  check_betas(o.betas());
+  check_not_negative("weight_decay", o.weight_decay());
+}
+
 }  // namespace tandem::optim

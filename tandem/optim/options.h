@@ -152,4 +152,13 @@ struct LionOptions : OptimizerCloneableOptions<LionOptions> {
 
 #undef TANDEM_LEARNING_RATE
 
+/// Refuses what no step can be made with, in LibTorch's words.
+void check(const SGDOptions& o);
+void check(const AdamOptions& o);
+void check(const AdamWOptions& o);
+void check(const RMSpropOptions& o);
+void check(const AdagradOptions& o);
+void check(const LBFGSOptions& o);
+void check(const LionOptions& o);
+
 }  // namespace tandem::optim

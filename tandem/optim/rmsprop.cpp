@@ -19,11 +19,7 @@ bool operator==(const RMSpropParamState& a, const RMSpropParamState& b) {
 
 RMSprop::RMSprop(std::vector<OptimizerParamGroup> param_groups, RMSpropOptions defaults)
     : Optimizer(std::move(param_groups), std::make_unique<RMSpropOptions>(defaults)) {
-  check_learning_rate(defaults.lr());
-  check_epsilon(defaults.eps());
-  check_not_negative("momentum", defaults.momentum());
-  check_not_negative("weight_decay", defaults.weight_decay());
-  check_not_negative("alpha", defaults.alpha());
+  check(defaults);
 }
 
 std::unique_ptr<OptimizerParamState> RMSprop::new_state() const {

@@ -14,11 +14,7 @@ bool operator==(const SGDParamState& a, const SGDParamState& b) {
 
 SGD::SGD(std::vector<OptimizerParamGroup> param_groups, SGDOptions defaults)
     : Optimizer(std::move(param_groups), std::make_unique<SGDOptions>(defaults)) {
-  check_learning_rate(defaults.lr());
-  check_not_negative("momentum", defaults.momentum());
-  check_not_negative("weight_decay", defaults.weight_decay());
-  TANDEM_CHECK(!defaults.nesterov() || (defaults.momentum() > 0 && defaults.dampening() == 0),
-               "Nesterov momentum requires a momentum and zero dampening");
+  check(defaults);
 }
 
 std::unique_ptr<OptimizerParamState> SGD::new_state() const {

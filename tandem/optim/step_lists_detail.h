@@ -37,11 +37,4 @@ struct StepLists {
 /// True iff both are undefined or have the same values.
 bool same_tensor(const Tensor& a, const Tensor& b);
 
-/// Messages as LibTorch words them.
-void check_learning_rate(double lr);
-void check_epsilon(double eps);
-void check_betas(double beta1, double beta2);
-/// For an option that must not be negative: "Invalid momentum value: -1".
-void check_not_negative(const char* name, double value);
-
 }  // namespace tandem::optim

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tandem/autograd/autograd.h"
-#include "tandem/base/warning.h"
 #include "tandem/ops/ops.h"
 #include "tests/helpers.h"
 
@@ -55,24 +54,5 @@ void expect_error(F f, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
 }
-
-/// Collects the warnings of its scope.
-class Warnings : public WarningHandler {
- public:
-  Warnings() : before_(Warning::get_warning_handler()) { Warning::set_warning_handler(this); }
-  ~Warnings() override { Warning::set_warning_handler(before_); }
-  void process(const SourceLocation&, const std::string& message, const bool) override {
-    messages.push_back(message);
-  }
-  bool contain(const std::string& part) const {
-    for (const std::string& m : messages)
-      if (m.find(part) != std::string::npos) return true;
-    return false;
-  }
-  std::vector<std::string> messages;
-
- private:
-  WarningHandler* before_;
-};
 
 }  // namespace tandem::test

@@ -11,6 +11,7 @@
 #include "tandem/core/flag.h"
 #include "tandem/jit/kernel_cache.h"
 #include "tests/compile/helpers.h"
+#include "tests/helpers.h"
 
 namespace tandem {
 namespace {
@@ -92,6 +93,27 @@ TEST(Compile, ArgumentsAndResultsOfManyKinds) {
   EXPECT_FALSE(maybe(x, Tensor())[1].defined());
 }
 
+TEST(Compile, IsCalledAsTheFunctionItself) {
+  const Tensor x = arange(3, kFloat), y = ones({3});
+  const auto sum = compile([](const std::vector<Tensor>& list, double factor, bool minus = false) {
+    Tensor s = list[0];
+    for (size_t i = 1; i < list.size(); ++i) s = minus ? s - list[i] : s + list[i];
+    return s * factor;
+  });
+  expect_same(sum({x, y}, 2, true), (x - y) * 2);
+  expect_same(sum({x, y}, 2.0, true), (x - y) * 2);  // 2 was the double 2.0
+  EXPECT_EQ(sum.graph_count(), 1);
+  expect_same(sum(std::vector{x, y}, 2.0), (x + y) * 2);
+  struct Pair {
+    Tensor a, b;
+  };
+  const auto product = compile([](Pair p) { return p.a * p.b; });
+  expect_same(product({x, y}), x * y);
+  const auto generic = compile([](const auto& a, const auto& b) { return a - b; });
+  expect_same(generic(x, y), x - y);
+  expect_same(generic(x, 2), x - 2);
+}
+
 TEST(Compile, WritesReachArgumentsAndTensorsFromOutside) {
   Tensor state = zeros({4}), counter = zeros({}, kLong);
   const auto f = compile([&](Tensor x) {
@@ -126,6 +148,39 @@ TEST(Compile, CapturedTensorsAreReadAtEachCall) {
   w.set_data(full({2, 2}, 5.0));  // another shape: recorded anew
   expect_same(f(x), x * w);
   EXPECT_EQ(f.graph_count(), 2);
+}
+
+TEST(Compile, AVariableThatHoldsAnotherTensorIsReadAnew) {
+  Tensor w = ones({2}), h = zeros({2}), v = ones({2}, requires_grad());
+  const auto f = compile([&](const Tensor& x) { return x * w + h; });
+  const auto g = compile([&](const Tensor& x) { return x + h; });
+  const auto d = compile([&](const Tensor& x) { return (x * v).sum(); });
+  const Tensor x = full({2}, 3.0);
+  Tensor loss = d(x);
+  for (int i = 0; i < 3; ++i) {
+    expect_same(f(x), x * w + h);
+    expect_same(g(x), x + h);
+    expect_same(f(x), x * w + h);
+    h = full({2}, i + 1.0);  // both functions hold the old one, and nobody else does
+    v = full({2}, i + 2.0).requires_grad_();  // held by what `loss` remembers of its call
+    loss = d(x);
+    expect_same(loss, (x * v).sum());
+    loss.backward();
+    expect_same(v.grad(), x);
+  }
+  EXPECT_EQ(f.graph_count(), 3);
+  EXPECT_NE(f.explain().find("made because: a tensor from outside (float32 [2]) is gone"),
+            std::string::npos)
+      << f.explain();
+  EXPECT_EQ(w.impl()->refs, 1 + w.impl()->recorded_refs);
+  {
+    const auto temporary = compile([&](const Tensor& t) { return t - w; });
+    const uint32_t before = w.impl()->recorded_refs;
+    temporary(x);
+    EXPECT_GT(w.impl()->recorded_refs, before);
+  }
+  EXPECT_EQ(w.impl()->refs, 1 + w.impl()->recorded_refs);
+  expect_same(f(x), x * w + h);
 }
 
 TEST(Compile, ReturnsWhatEagerWouldShare) {
@@ -355,8 +410,11 @@ TEST(Compile, IndicesOutOfRangeNameTheOp) {
 
 TEST(Compile, TooManyGraphsRunEager) {
   const auto f = compile([](const Tensor& x) { return x + 1; }, {.max_graphs = 2});
+  const test::Warnings warnings;
   for (int n = 1; n < 6; ++n) expect_same(f(ones({n})), full({n}, 2.0));
   EXPECT_EQ(f.graph_count(), 2);
+  ASSERT_EQ(warnings.messages.size(), 1);  // once for a function
+  EXPECT_NE(warnings.messages[0].find("2 graphs were made for one function"), std::string::npos);
   EXPECT_NE(f.explain().find("max_graphs"), std::string::npos);
 }
 

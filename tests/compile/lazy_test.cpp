@@ -115,6 +115,18 @@ TEST(Lazy, AProgramSeenBeforeComesFromTheCache) {
   EXPECT_EQ(lazy::stats().programs, programs);
 }
 
+TEST(Lazy, AProgramHoldsNoTensorsOfTheCallsThatItRan) {
+  std::vector<float> values(8, 2.0f);
+  int freed = 0;
+  {
+    const Tensor x = from_blob(values.data(), {8}, [&](void*) { ++freed; });
+    const LazyGuard lazy;
+    const Tensor y = (x.exp() * 0.640625).sum();
+    eval({y});
+  }
+  EXPECT_EQ(freed, 1);
+}
+
 TEST(Lazy, MistakesInShapesAreFoundAtOnceThoseInValuesWhenTheyRun) {
   const Tensor x = ones({3});
   {

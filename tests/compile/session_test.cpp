@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/compile/control_flow.h"
+#include "tandem/optim/optim.h"
 #include "tests/compile/helpers.h"
 
 namespace tandem::graph {
@@ -94,6 +95,51 @@ TEST(Session, MinimizeTakesTheStepsOfTheOptimiser) {
       p = p - 0.1 / c1 * m / (shown.sqrt() / std::sqrt(c2) + 1e-8);
     });
   }
+}
+
+// Every optimiser that can be declared against itself, with a rate that falls.
+template <class Optimizer, class Options>
+void expect_same_steps(Options options) {
+  const Tensor start = randn({4, 3}), target = randn({4, 3});
+  Builder b;
+  const Tensor w = b.variable(start), unused = b.variable(ones({2}));
+  const Tensor loss = (w - target).pow(2).sum();
+  Options declared = options;
+  const Tensor train = b.minimize(loss, declared);
+  Session s(b), other(b);
+  Tensor p = start.clone().requires_grad_();
+  Optimizer optimizer({p}, options);
+  for (int i = 0; i < 12; ++i) {
+    optimizer.zero_grad();
+    (p - target).pow(2).sum().backward();
+    const double rate = i < 6 ? 0.05 : 0.01;
+    declared.lr(rate);
+    static_cast<Options&>(optimizer.param_groups()[0].options()).lr(rate);
+    optimizer.step();
+    s.run(train);
+    expect_same(s.run(w), p.detach());
+  }
+  expect_same(other.run(w), start);
+  expect_same(s.run(unused), ones({2}));
+}
+
+TEST(Session, MinimizeByEveryOptimiser) {
+  using namespace optim;
+  expect_same_steps<SGD>(SGDOptions(0.05));
+  expect_same_steps<SGD>(SGDOptions(0.05).momentum(0.9).nesterov(true).weight_decay(0.01));
+  expect_same_steps<Adam>(AdamOptions(0.05).weight_decay(0.01));
+  expect_same_steps<Adam>(AdamOptions(0.05).amsgrad(true));
+  expect_same_steps<AdamW>(AdamWOptions(0.05));
+  expect_same_steps<AdamW>(AdamWOptions(0.05).amsgrad(true));
+  expect_same_steps<RMSprop>(RMSpropOptions(0.05));
+  expect_same_steps<RMSprop>(RMSpropOptions(0.05).centered(true).momentum(0.9));
+  expect_same_steps<RMSprop>(RMSpropOptions(0.05).momentum(0.9).weight_decay(0.01));
+  expect_same_steps<Adagrad>(AdagradOptions(0.05).lr_decay(0.1).initial_accumulator_value(0.5));
+  expect_same_steps<Lion>(LionOptions(0.05).weight_decay(0.01));
+  Builder b;
+  const Tensor loss = b.variable(ones({2})).sum();
+  EXPECT_THROW_WITH(b.minimize(loss, AdamWOptions(-1)), "Invalid learning rate: -1");
+  EXPECT_THROW_WITH(b.minimize(loss, SGDOptions(1).nesterov(true)), "Nesterov momentum requires");
 }
 
 TEST(Session, LoopsAndChoicesAreDeclaredToo) {

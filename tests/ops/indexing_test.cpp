@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "tandem/autograd/autograd.h"
-#include "tandem/base/warning.h"
 #include "tandem/ops/tensor_index.h"
 #include "tests/ops/values.h"
 
@@ -16,6 +15,7 @@ using test::ravel;
 using test::Shape;
 using test::unravel;
 using test::values;
+using test::Warnings;
 
 // -- a second implementation, element by element --------------------------------------------------
 
@@ -316,20 +316,12 @@ TEST(Indexing, ScalarTensorsSelect) {
   }
 }
 
-struct Count : WarningHandler {
-  std::vector<std::string> messages;
-  void process(const SourceLocation&, const std::string& m, const bool) override {
-    messages.push_back(m);
-  }
-};
-
 TEST(Indexing, ByteMasksWarn) {
-  Count count;
-  Warning::WarningHandlerGuard guard(&count);
+  const Warnings warnings;
   const Tensor x = counting({3, 2});
   EXPECT_EQ(values(x.index({tensor({1, 0, 1}, kByte)})), (std::vector<double>{0, 1, 4, 5}));
-  ASSERT_EQ(count.messages.size(), 1u);
-  EXPECT_NE(count.messages[0].find("indexing with dtype torch.uint8 is now deprecated"),
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_NE(warnings.messages[0].find("indexing with dtype torch.uint8 is now deprecated"),
             std::string::npos);
 }
 
