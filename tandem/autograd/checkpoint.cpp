@@ -60,6 +60,7 @@ struct Recompute final : CustomBackward {
   bool released = false;
 
   std::string name() const override { return "CheckpointBackward"; }
+  bool repeats_forward() const override { return true; }
 
   void release() override {
     released = true;

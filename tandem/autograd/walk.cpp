@@ -242,12 +242,13 @@ void Walk::deposit(State& s, uint32_t index, Tensor grad) {
 void Walk::visit(uint32_t slot) {
   Node* node = states_[slot].node;
   if (states_[slot].needed) {
-    if (node->extra) run_hooks(*node, states_[slot].grads);
+    const bool ends_here = options_.stop_at_targets && states_[slot].target;
+    if (node->extra && !ends_here) run_hooks(*node, states_[slot].grads);
     if (states_[slot].target) collect(*node, states_[slot].grads);
     if (node->is_leaf()) {
       if (options_.accumulate && states_[slot].grads[0].defined())
         add_to_leaf(*node, std::move(states_[slot].grads[0]));
-    } else if (!(options_.stop_at_targets && states_[slot].target)) {
+    } else if (!ends_here) {
       differentiate(slot);
     }
   }

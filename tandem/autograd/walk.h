@@ -25,7 +25,8 @@ class Walk {
     bool create_graph = false;     // the gradients can be differentiated again
     bool accumulate = true;        // leaves get their grad() added to
     bool only_targets = false;     // only gradients on the way to the targets are computed
-    bool stop_at_targets = false;  // and what lies below a target is another walk's business
+    // and a target's hooks, and what lies below it, are another walk's business
+    bool stop_at_targets = false;
   };
   struct Target {
     Node* node;  // may be null: then nothing can reach it

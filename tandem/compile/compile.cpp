@@ -12,6 +12,7 @@
 #include "tandem/compile/differentiate.h"
 #include "tandem/compile/program.h"
 #include "tandem/compile/recording.h"
+#include "tandem/core/apply.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/ops/ops.h"
 #include "tandem/runtime/executor.h"
@@ -26,6 +27,7 @@ struct Signature {
   struct Arg {
     TensorType type;
     bool defined = false, wants_grad = false, leaf = false;
+    int64_t same_leaf = -1;  // as an earlier argument, or as a captured tensor behind all arguments
   };
   structure::Key key;
   std::vector<Arg> args;
@@ -71,7 +73,38 @@ struct Variant : std::enable_shared_from_this<Variant> {
   };
   Mismatch mismatch(const Args& args, const structure::Key& key) const;
   bool fits(const Args& args, const structure::Key& key) const;
+  int64_t same_leaf(const Args& args, size_t i) const;
+
+  /// The function op by op, for a gradient that is found by differentiating its ops; made when it
+  /// is first needed.
+  const Graph& replay() const;
+
+ private:
+  mutable std::once_flag replay_made_;
+  mutable Graph replay_;
 };
+
+/// Which leaf of those before argument i is this argument's too.
+int64_t Variant::same_leaf(const Args& args, size_t i) const {
+  const Node* leaf = args[i].impl()->edge.node.get();
+  if (!leaf) return -1;
+  for (size_t k = 0; k < i; ++k)
+    if (args[k].defined() && args[k].impl()->edge.node.get() == leaf)
+      return static_cast<int64_t>(k);
+  const auto& captured_tensors = recording.graph.captured;
+  for (size_t k = 0; k < captured_tensors.size(); ++k)
+    if (captured_tensors[k].defined() && captured_tensors[k].impl()->edge.node.get() == leaf)
+      return static_cast<int64_t>(args.size() + k);
+  return -1;
+}
+
+const Graph& Variant::replay() const {
+  std::call_once(replay_made_, [this] {
+    replay_ = with_detached(recording, recording.graph);
+    for (Tensor& t : replay_.captured) t = Tensor();  // every run is given its own
+  });
+  return replay_;
+}
 
 // Note: tensors from outside that are gone
 // A function that takes a tensor from outside is recorded with that very tensor. A program may
@@ -100,11 +133,24 @@ Variant::~Variant() {
       t->recorded_refs.fetch_sub(captured[i].recorded, std::memory_order_relaxed);
 }
 
-/// The gradient of the leaf that a part of the recording speaks of; null: none.
+/// The leaf that a part of the recording speaks of; null: none.
+template <class G>
+const Node* leaf_of(const G& g, const Args& args) {
+  if (g.argument < 0) return g.leaf.get();
+  return args[static_cast<size_t>(g.argument)].impl()->edge.node.get();
+}
+
+bool hooks_changed(const Recording::HookGuard& h, const Args& args) {
+  const Node* leaf = leaf_of(h, args);
+  const NodeExtra* extra = leaf ? leaf->extra : nullptr;
+  const size_t count = extra ? extra->hooks.size() : 0;
+  return count != h.count || (count > 0 && extra->next_hook != h.next);
+}
+
+/// Its gradient; null: none.
 template <class G>
 const Tensor* grad_of(const G& g, const Args& args) {
-  const Node* leaf = g.leaf.get();
-  if (g.argument >= 0) leaf = args[static_cast<size_t>(g.argument)].impl()->edge.node.get();
+  const Node* leaf = leaf_of(g, args);
   if (!leaf || !leaf->extra || !leaf->extra->grads[0].defined()) return nullptr;
   return &leaf->extra->grads[0];
 }
@@ -121,6 +167,7 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
     if (!(t->type == want.type)) return false;
     const bool wants = t->wants_grad();
     if (wants != want.wants_grad || (wants && t->is_leaf() != want.leaf)) return false;
+    if (want.leaf && same_leaf(args, i) != want.same_leaf) return false;
   }
   if (!(key == s.key) || get_default_dtype() != s.default_dtype) return false;
   for (size_t i = 0; i < captured.size(); ++i) {
@@ -135,6 +182,8 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
   for (const auto& g : recording.grad_inputs)
     if (const Tensor* grad = grad_of(g, args))
       if (!(grad->impl()->type == g.type) || grad->impl()->wants_grad()) return false;
+  for (const auto& h : recording.hooks)
+    if (hooks_changed(h, args)) return false;
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return false;
   return true;
@@ -157,6 +206,9 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
                      " a gradient")};
     if (got.leaf != want.leaf)
       return {4, str("argument ", i, got.leaf ? " is" : " is not", " a leaf")};
+    if (want.leaf && same_leaf(args, i) != want.same_leaf)
+      return {4, str("argument ", i, want.same_leaf < 0 ? " is" : " is not",
+                     " the same tensor as another one")};
   }
   if (s.grad != t_mode.grad) return {5, t_mode.grad ? "grad mode is on" : "grad mode is off"};
   if (s.inference != t_mode.inference) return {6, "inference mode changed"};
@@ -183,6 +235,8 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
       return {11, str("a gradient is ", grad->impl()->type, ", not ", g.type)};
     if (grad && grad->impl()->wants_grad()) return {11, "a gradient has a history"};
   }
+  for (const auto& h : recording.hooks)
+    if (hooks_changed(h, args)) return {11, "a hook of a leaf was added or removed"};
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return {12, "a flag that the function reads (training mode) changed"};
   return {13, "nothing changed"};
@@ -213,11 +267,18 @@ class CompiledBackward final : public CustomBackward {
         "backward of a compiled function: Trying to backward through the graph a second time (or "
         "directly access saved tensors after they have already been freed). Specify "
         "retain_graph=true if you need to backward through the graph a second time.");
-    for (size_t k = 0; k < grads.size(); ++k)
-      if (!grads[k].defined())
-        grads[k] = zeros(node.outputs()[k].sizes, TensorOptions(node.outputs()[k].dtype));
     const bool again = t_mode.grad || t_mode.recorder || v_->recording.by_hand;
-    return again ? run_again(grads) : run_program(grads);
+    if (again) return run_again(grads);
+    uint64_t defined = grads.size() < 64 ? 0 : ~uint64_t{0};
+    for (size_t k = 0; k < grads.size(); ++k)
+      if (grads[k].defined())
+        defined |= uint64_t{1} << (k % 64);
+      else
+        grads[k] = zeros(node.outputs()[k].sizes, TensorOptions(node.outputs()[k].dtype));
+    std::vector<Tensor> by_source = run_program(grads);
+    for (size_t i = 0; i < by_source.size(); ++i)
+      if ((v_->recording.sources[i].by & defined) == 0) by_source[i] = Tensor();
+    return by_source;
   }
 
  private:
@@ -282,6 +343,11 @@ class CompiledBackward final : public CustomBackward {
         r.graph.writes.empty(),
         "backward of a compiled function: it writes to tensors from outside, so its "
         "gradient cannot be differentiated again. Take that gradient inside the function.");
+    TANDEM_CHECK(!r.has_own_gradients,
+                 "backward of a compiled function: it holds a hook or a custom Function, so its "
+                 "gradient cannot be ",
+                 again ? "differentiated again" : "found after the call",
+                 ". Take that gradient inside the function.");
     // Values of their own: nothing flows from one input to another that it was computed from.
     std::vector<Tensor> in;
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -293,10 +359,18 @@ class CompiledBackward final : public CustomBackward {
     for (const auto& s : r.sources)
       targets.push_back(in[s.argument >= 0 ? static_cast<size_t>(s.argument)
                                            : r.n_args + captured_number(s.captured)]);
-    const std::vector<Tensor> values = r.graph.run(in);
-    for (const int64_t i : r.differentiated)
-      outputs.push_back(values[static_cast<size_t>(r.result[static_cast<size_t>(i)])]);
-    return autograd::grad(outputs, targets, grads, again, again, /*allow_unused=*/true);
+    const std::vector<Tensor> values = v_->replay().run(in);
+    variable_list given;
+    for (size_t k = 0; k < grads.size(); ++k) {
+      if (!grads[k].defined()) continue;
+      const auto result = static_cast<size_t>(r.differentiated[k]);
+      const Tensor& value = values[static_cast<size_t>(r.result[result])];
+      if (!value.requires_grad()) continue;
+      outputs.push_back(value);
+      given.push_back(grads[k]);
+    }
+    if (outputs.empty()) return std::vector<Tensor>(targets.size());
+    return autograd::grad(outputs, targets, given, again, again, /*allow_unused=*/true);
   }
 
   // Which captured tensor a source is.
@@ -363,11 +437,60 @@ NodePtr backward_node(const Variant& v, const Args& args,
   return node;
 }
 
+/// What the recorder refuses, with the tensors of a later call: memory that is written and reached
+/// in two ways, or by several elements at once. Values of the plan are those of before the writes.
+void check_writes(const Recording& r, const Args& args) {
+  const auto storage_of = [&](size_t input) -> const Storage* {
+    const Tensor& t = input < args.size() ? args[input] : r.graph.captured[input - args.size()];
+    return t.defined() ? t.impl()->storage.get() : nullptr;
+  };
+  const auto check = [](bool apart) {
+    TANDEM_CHECK(apart,
+                 "compile: the function writes in place to memory that it reaches in two ways, as "
+                 "an argument and as another argument or a tensor from outside. Pass it only once, "
+                 "or clone() one of them.");
+  };
+  for (const Graph::Write& w : r.graph.writes) {
+    const Storage* written = storage_of(w.input);
+    if (!written) continue;
+    for (size_t i = 0; i < args.size(); ++i) check(i == w.input || storage_of(i) != written);
+    if (w.input >= args.size()) continue;
+    for (size_t i = args.size(); i < args.size() + r.graph.captured.size(); ++i)
+      check(storage_of(i) != written);
+    const TensorImpl* t = args[w.input].impl();
+    for (size_t d = 0; d < t->strides.size() && !t->contiguous; ++d)
+      TANDEM_CHECK(t->strides[d] != 0 || t->type.sizes[d] <= 1,
+                   "compile: the function writes to argument ", w.input,
+                   ", of which more than one element refers to a single memory location. "
+                   "Please clone() it before.");
+  }
+}
+
+/// What the function returned as its result k. A plan may give an input in the place of a result
+/// that has the same values; to the caller that is a tensor of its own, unless the function
+/// returned the very input.
+Tensor result_of(const Recording& r, size_t k, const Args& args, ArrayRef<Tensor> arguments,
+                 ArrayRef<Tensor> captured, const Values& all) {
+  if (r.result[k] < 0) return {};
+  if (const int64_t i = r.same_as[k]; i >= 0) {
+    const auto input = static_cast<size_t>(i);
+    const Tensor& same = input < args.size() ? args[input] : captured[input - args.size()];
+    if (same.defined()) return same;
+  }
+  const Tensor& t = all[static_cast<size_t>(r.result[k])];
+  const auto is_same = [&](const Tensor& o) { return o.is_same(t); };
+  if (std::any_of(arguments.begin(), arguments.end(), is_same) ||
+      std::any_of(captured.begin(), captured.end(), is_same))
+    return Tensor(t.impl()->alias());
+  return t;
+}
+
 Args run(const Variant& v, const Args& args) {
   const Recording& r = v.recording;
   ArrayRef<Tensor> arguments(args.data(), args.size()), captured(r.graph.captured);
   std::unique_ptr<CompiledBackward> custom;
   const bool differentiable = v.backward || r.by_hand;
+  if (!args.empty() && !r.graph.writes.empty()) check_writes(r, args);
   Values inputs;  // empty where they are taken as they are
   if (differentiable || !r.grad_inputs.empty()) {
     inputs = inputs_of(r, args);
@@ -385,8 +508,8 @@ Args run(const Variant& v, const Args& args) {
   v.program->run(arguments, captured, all.data());
   leave_gradients(r, args, inputs, all);
   Args results;
-  for (const int64_t i : r.result)
-    results.push_back(i >= 0 ? all[static_cast<size_t>(i)] : Tensor());
+  for (size_t k = 0; k < r.result.size(); ++k)
+    results.push_back(result_of(r, k, args, arguments, captured, all));
   if (!differentiable) return results;
   custom->keep({all.end() - static_cast<ptrdiff_t>(v.n_kept), all.end()});
   const NodePtr node = backward_node(v, args, std::move(custom));
@@ -570,6 +693,8 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
     v->n_kept = parts.n_kept;
     r.graph = std::move(parts.forward);
   }
+  for (size_t i = 0; i < args.size(); ++i)
+    if (v->signature.args[i].leaf) v->signature.args[i].same_leaf = v->same_leaf(args, i);
   v->note_captured();
   v->older = newest.load(std::memory_order_relaxed);
   all.push_back(v);

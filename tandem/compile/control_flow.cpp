@@ -30,7 +30,7 @@ struct Branch {
 
 Branch record_branch(const char* what, const TensorFunction& fn, ArrayRef<Tensor> args) {
   Branch b;
-  b.recording = record(fn, args);
+  b.recording = record(fn, args, {.body = true});
   const Recording& r = b.recording;
   TANDEM_CHECK(r.grads.empty(), what,
                ": a branch or body must not leave gradients in tensors from outside (call "
@@ -55,8 +55,7 @@ bool holds(const std::vector<Tensor>& list, const Tensor& t) {
 // The branch as a graph of arguments, `written`, and what it reads; it gives its results and the
 // new values of `written`, the same as before for those that it does not write.
 SubGraph close(const Branch& b, const std::vector<Tensor>& written) {
-  const Graph& from = b.recording.graph;
-  Graph g = from.clone();
+  Graph g = with_detached(b.recording, b.recording.graph);
   const size_t n_args = b.recording.n_args;
   std::vector<NodePtr> inputs(g.inputs.begin(), g.inputs.begin() + static_cast<ptrdiff_t>(n_args));
   std::vector<Edge> outputs;

@@ -1,6 +1,7 @@
 #include "tandem/compile/control_flow_op.h"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "tandem/core/apply.h"
 #include "tandem/ops/ops.h"
@@ -22,9 +23,19 @@ void check_inputs(const InferArgs& a, const char* what, const Graph& g, int firs
                       " as input ", at + i, ", not ", a.in(first + static_cast<int>(i)));
 }
 
+// The numbers that say how the inputs are divided up may be anything in a text: none of them is
+// used before all of them are known to count inputs.
+void check_counts(const InferArgs& a, std::initializer_list<int64_t> counts) {
+  for (const int64_t n : counts)
+    TANDEM_CHECK(n >= 0 && n <= a.n_inputs, a.op.name, ": it cannot take ", n, " of its ",
+                 a.n_inputs, " inputs for one purpose");
+}
+
 void infer_cond(const InferArgs& a) {
   const auto& c = a.attrs<CondAttrs>();
   const Graph &yes = c.yes.graph(), &no = c.no.graph();
+  TANDEM_CHECK(a.n_inputs > 0, "cond: there is no condition");
+  check_counts(a, {c.n_written, c.n_yes_reads});
   TANDEM_CHECK_SHAPE(numel_of(a.in().sizes) == 1,
                      "cond: the condition must be a single value, not ", a.in());
   TANDEM_CHECK(yes.outputs.size() == no.outputs.size(), "cond: one branch gives ",
@@ -46,37 +57,99 @@ void infer_cond(const InferArgs& a) {
   }
 }
 
-void infer_while(const InferArgs& a) {
-  const auto& w = a.attrs<WhileAttrs>();
+// A loop whose inputs, the first of the op's, are state, what the condition reads and what the body
+// reads. For attributes of the loop and of its gradients.
+template <class Attrs>
+void check_loop(const InferArgs& a, const Attrs& w, int64_t n_body_reads) {
   const Graph &condition = w.condition.graph(), &body = w.body.graph();
+  check_counts(a, {w.n_state, w.n_seen, w.n_condition_reads, n_body_reads});
   const auto n = static_cast<size_t>(w.n_state), tested = static_cast<size_t>(w.n_condition_reads);
-  const auto seen = static_cast<size_t>(w.n_seen), all = static_cast<size_t>(a.n_inputs);
-  TANDEM_CHECK(n + tested <= all && seen <= n && body.outputs.size() == n &&
-                   condition.outputs.size() == 1 && condition.inputs.size() == seen + tested &&
-                   body.inputs.size() == all - tested,
-               "while_loop: condition and body do not take what they are given");
-  TANDEM_CHECK_SHAPE(numel_of(type_of(condition.outputs[0]).sizes) == 1,
-                     "while_loop: the condition must be a single value, not ",
-                     type_of(condition.outputs[0]));
+  const auto seen = static_cast<size_t>(w.n_seen), reads = static_cast<size_t>(n_body_reads);
+  TANDEM_CHECK(n + tested + reads <= static_cast<size_t>(a.n_inputs) && seen <= n &&
+                   body.outputs.size() == n && condition.outputs.size() == 1 &&
+                   condition.inputs.size() == seen + tested && body.inputs.size() == n + reads,
+               a.op.name, ": condition and body do not take what they are given");
+  TANDEM_CHECK_SHAPE(numel_of(type_of(condition.outputs[0]).sizes) == 1, a.op.name,
+                     ": the condition must be a single value, not ", type_of(condition.outputs[0]));
   check_inputs(a, "the condition", condition, 0, 0, seen);
   check_inputs(a, "the condition", condition, static_cast<int>(n), seen, tested);
   check_inputs(a, "the body", body, 0, 0, n);
-  check_inputs(a, "the body", body, static_cast<int>(n + tested), n, all - n - tested);
-  for (size_t k = 0; k < n; ++k) {
-    TANDEM_CHECK_TYPE(type_of(body.outputs[k]) == a.in(static_cast<int>(k)),
-                      "while_loop: the body gives state ", k, " as ", type_of(body.outputs[k]),
+  check_inputs(a, "the body", body, static_cast<int>(n + tested), n, reads);
+  for (size_t k = 0; k < n; ++k)
+    TANDEM_CHECK_TYPE(type_of(body.outputs[k]) == a.in(static_cast<int>(k)), a.op.name,
+                      ": the body gives state ", k, " as ", type_of(body.outputs[k]),
                       ", but it began as ", a.in(static_cast<int>(k)));
+}
+
+void infer_while(const InferArgs& a) {
+  const auto& w = a.attrs<WhileAttrs>();
+  check_counts(a, {w.n_state, w.n_condition_reads});
+  check_loop(a, w, a.n_inputs - w.n_state - w.n_condition_reads);
+  const Graph& body = w.body.graph();
+  for (size_t k = 0; k < body.outputs.size(); ++k)
     a.out(static_cast<int>(k)) = type_of(body.outputs[k]);
+}
+
+// The loop, the graph that goes one round back, and the gradients by the final state, after which
+// there are n_more inputs.
+void check_loop_gradient(const InferArgs& a, size_t n_more) {
+  const auto& w = a.attrs<WhileGradAttrs>();
+  check_loop(a, w, w.n_body_reads);
+  const Graph& g = w.gradient.graph();
+  const auto n = static_cast<size_t>(w.n_state), tested = static_cast<size_t>(w.n_condition_reads),
+             reads = static_cast<size_t>(w.n_body_reads);
+  // What there is a gradient by: the float ones among state and reads.
+  std::vector<int> by;
+  size_t n_given = 0;
+  for (size_t i = 0; i < n + tested + reads; ++i) {
+    if ((i >= n && i < n + tested) || !is_floating(a.in(static_cast<int>(i)).dtype)) continue;
+    by.push_back(static_cast<int>(i));
+    n_given += i < n;
   }
+  TANDEM_CHECK(static_cast<size_t>(a.n_inputs) == n + tested + reads + n_given + n_more &&
+                   g.outputs.size() == by.size() && g.inputs.size() == n + reads + by.size(),
+               a.op.name, ": the gradient of the body does not take or give what it should");
+  check_inputs(a, "the gradient of the body", g, 0, 0, n);
+  check_inputs(a, "the gradient of the body", g, static_cast<int>(n + tested), n, reads);
+  check_inputs(a, "the gradient of the body", g, static_cast<int>(n + tested + reads), n + reads,
+               n_given);
+  for (size_t k = 0; k < by.size(); ++k) {
+    const TensorType &wanted = a.in(by[k]), &before = g.inputs[n + reads + k]->outputs()[0];
+    TANDEM_CHECK_TYPE(type_of(g.outputs[k]) == wanted && before == wanted, a.op.name,
+                      ": the gradient by input ", by[k], ", which is ", wanted, ", comes as ",
+                      before, " and leaves as ", type_of(g.outputs[k]));
+  }
+}
+
+void infer_while_grad(const InferArgs& a) {
+  check_loop_gradient(a, 0);
+  const Graph& g = a.attrs<WhileGradAttrs>().gradient.graph();
+  for (size_t k = 0; k < g.outputs.size(); ++k) a.out(static_cast<int>(k)) = type_of(g.outputs[k]);
+}
+
+void infer_while_grad_grad(const InferArgs& a) {
+  const Graph& g = a.attrs<WhileGradAttrs>().gradient.graph();
+  check_loop_gradient(a, g.outputs.size());
+  const int n = a.n_inputs - static_cast<int>(g.outputs.size());
+  for (int i = n; i < a.n_inputs; ++i) {
+    const TensorType& type = type_of(g.outputs[static_cast<size_t>(i - n)]);
+    TANDEM_CHECK_TYPE(a.in(i) == type, a.op.name, ": the gradient by result ", i - n, " is ",
+                      a.in(i), ", not ", type);
+  }
+  int k = 0;
+  for (int i = 0; i < n; ++i)
+    if (is_floating(a.in(i).dtype)) a.out(k++) = a.in(i);
 }
 
 void infer_scan(const InferArgs& a) {
   const auto& s = a.attrs<ScanAttrs>();
   const Graph& body = s.body.graph();
+  check_counts(a, {s.n_carry, s.n_xs});
   const auto n_carry = static_cast<size_t>(s.n_carry), n_xs = static_cast<size_t>(s.n_xs);
   const auto all = static_cast<size_t>(a.n_inputs);
-  TANDEM_CHECK(n_xs > 0 && n_carry + n_xs <= all && body.inputs.size() == all &&
-                   body.outputs.size() == n_carry + static_cast<size_t>(s.n_ys),
+  TANDEM_CHECK(n_xs > 0 && n_carry + n_xs <= all && body.inputs.size() == all && s.n_ys >= 0 &&
+                   body.outputs.size() >= n_carry &&
+                   body.outputs.size() - n_carry == static_cast<size_t>(s.n_ys),
                "scan: the body does not take what it is given");
   check_inputs(a, "the body", body, 0, 0, n_carry);
   check_inputs(a, "the body", body, static_cast<int>(n_carry + n_xs), n_carry + n_xs,
@@ -305,7 +378,8 @@ TANDEM_OP(kWhile) = {
     .saves = Saves::all(Saves::from(0)),
     .vjp = while_vjp,
     .outputs = 0,
-    .count = [](AttrRef a) { return static_cast<int>(a.as<WhileAttrs>().n_state); },
+    .count =
+        [](AttrRef a) { return static_cast<int>(a.as<WhileAttrs>().body.graph().outputs.size()); },
     .checks_values = true,
     .attrs = attrs_of<WhileAttrs>,
     .batch = batch_while,
@@ -313,12 +387,7 @@ TANDEM_OP(kWhile) = {
 
 TANDEM_OP(kWhileGrad) = {
     .name = "while_loop_gradient",
-    .infer =
-        [](const InferArgs& a) {
-          const Graph& g = a.attrs<WhileGradAttrs>().gradient.graph();
-          for (size_t k = 0; k < g.outputs.size(); ++k)
-            a.out(static_cast<int>(k)) = type_of(g.outputs[k]);
-        },
+    .infer = infer_while_grad,
     .kernel = while_grad_kernel,
     .saves = Saves::all(Saves::from(0)),
     .vjp = while_grad_vjp,
@@ -333,13 +402,7 @@ TANDEM_OP(kWhileGrad) = {
 
 TANDEM_OP(kWhileGradGrad) = {
     .name = "while_loop_gradient_gradient",
-    .infer =
-        [](const InferArgs& a) {
-          const auto n_grads = a.attrs<WhileGradAttrs>().gradient.graph().outputs.size();
-          int k = 0;
-          for (int i = 0; i + static_cast<int>(n_grads) < a.n_inputs; ++i)
-            if (is_floating(a.in(i).dtype)) a.out(k++) = a.in(i);
-        },
+    .infer = infer_while_grad_grad,
     .kernel = while_grad_grad_kernel,
     .saves = Saves::all(Saves::from(0)),
     .vjp = while_grad_grad_vjp,

@@ -18,6 +18,9 @@ struct Recording {
   size_t n_args = 0;            // of the function
   std::vector<int64_t> result;  // by result of the function: which of the graph's, -1 if undefined
   std::vector<bool> requires_grad;  // by result of the function
+  /// By result of the function: which input it is itself, by number among the arguments, then what
+  /// was captured; -1 where it is a tensor of its own.
+  std::vector<int64_t> same_as;
 
   /// The function left another gradient in a leaf than it found.
   struct GradChange {
@@ -45,6 +48,14 @@ struct Recording {
     TensorType type;
   };
   std::vector<GradInput> grad_inputs;
+  /// and no hook has been added to or taken from these leaves,
+  struct HookGuard {
+    NodePtr leaf;
+    int64_t argument = -1;
+    size_t count = 0;
+    unsigned next = 0;  // number
+  };
+  std::vector<HookGuard> hooks;
   /// and these flags have these values.
   struct FlagGuard {
     std::shared_ptr<const bool> flag;
@@ -57,6 +68,8 @@ struct Recording {
     int64_t argument = -1;
     Tensor captured;        // where it is not an argument
     int64_t gradient = -1;  // which result of the graph is its gradient; -1: nothing flows to it
+    uint64_t by =
+        ~uint64_t{0};  // bit k: it depends on the gradient by number k of `differentiated`
   };
   std::vector<Source> sources;
   std::vector<int64_t>
@@ -65,6 +78,17 @@ struct Recording {
   size_t forward_nodes = 0;             // the nodes from here on belong to backward
   /// The gradient could not be recorded: it must be found op by op. No source has one in the graph.
   bool by_hand = false;
+  /// Where the gradient is found op by op, none flows through these inputs of nodes: the function
+  /// saw them detached, or without grad mode.
+  struct Cut {
+    const Node* node;
+    uint32_t input;
+    bool no_grad_mode;  // True iff it was for want of grad mode.
+  };
+  std::vector<Cut> cut_off;
+  std::vector<bool> input_wants_grad;  // by input of the function, then by what was captured
+  /// What the function did to gradients is not in its ops: a hook, or a Function of the user's.
+  bool has_own_gradients = false;
 };
 
 struct RecordOptions {
@@ -73,10 +97,18 @@ struct RecordOptions {
   /// Gradients are those that leaves have when it is run (Recording::grad_inputs); otherwise those
   /// that they have now.
   bool later_grads = false;
+  /// Record a body whose arguments differ from run to run: gradients may flow to each of them, and
+  /// to each tensor from outside by its own history.
+  bool body = false;
 };
 
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,
 /// tensors and gradients outside are afterwards as before.
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options = {});
+
+/// The recorded graph in a form that can be differentiated op by op: what the function saw detached
+/// is so there and, unless `ignore_mode`, what it did without grad mode. Numbers of inputs, outputs
+/// and captured tensors are those of `graph`, which is the recording's own or a part of it.
+Graph with_detached(const Recording& r, const Graph& graph, bool ignore_mode = false);
 
 }  // namespace tandem

@@ -2,20 +2,52 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "tandem/autograd/autograd.h"
+#include "tandem/compile/control_flow_op.h"
 #include "tandem/compile/program.h"
 #include "tandem/core/recorder.h"
+#include "tandem/ops/batch.h"
+#include "tandem/ops/copy_op.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/optim_step.h"
 
 namespace tandem::graph {
 namespace {
 
+// True iff the value is what random numbers leave behind in the state of their generator, also
+// where they are drawn in a choice or loop.
+bool is_drawn_from(const Edge& e) {
+  const Node& n = *e.node;
+  const auto inside = [&](const SubGraph& s) { return is_drawn_from(s.graph().outputs[e.index]); };
+  const TensorType& type = n.outputs()[e.index];
+  if (type.dtype != kLong || type.sizes != Dims{2}) return false;
+  if (n.op == &kRandomAdvance) return true;
+  if (n.op == &kScan) return inside(n.attrs().as<ScanAttrs>().body);
+  if (n.op == &kWhile) return inside(n.attrs().as<WhileAttrs>().body);
+  if (n.op == &kCond)
+    return inside(n.attrs().as<CondAttrs>().yes) || inside(n.attrs().as<CondAttrs>().no);
+  // Loops give the new value back by copy_().
+  return n.op == &kCopyInto && is_drawn_from(n.inputs()[1]);
+}
+
 // Keeps what is declared. Ops on its tensors come here from wherever they are called.
+//
+// Note: tensors from outside that are written
+// An ordinary tensor that gets a declared value is a declared tensor from then on: ops on it come
+// here too, and it has no values without the graph. What it held is kept as a copy for the runs.
+// The state of a generator is another matter: it belongs to everybody, and each run of a session
+// draws from it as eager code between the runs does. It is left as it is, and its values in the
+// record are listed, so that a run can write the one that follows from what it drew.
 class Declared final : public Recorder {
  public:
+  ~Declared() override {
+    for (Storage* s : order_)
+      if (Binding& b = bindings_.at(s); b.written) b.captured = -1;  // not as it was before
+  }
+
   void look(TensorImpl* t, const char* call) override {
     TANDEM_CHECK(false, call, ": this tensor (", t->type,
                  ") is declared, not computed: it has values in a run of a session only "
@@ -45,9 +77,31 @@ class Declared final : public Recorder {
   const std::vector<Tensor>& initial() const { return captured_; }
   /// Positions of the variables among what is kept.
   const std::vector<size_t>& variables() const { return variables_; }
+  /// By position among what is kept: the values that the state of a generator had in turn.
+  const std::map<size_t, std::vector<Edge>>& generators() const { return generators_; }
 
  private:
+  // Constants share the memory of their tensor, which may be written.
+  bool is_constant(const TensorImpl* t) const override { return t->type.weak; }
+
+  void wrote_outside(Storage& s) override {
+    const Binding& b = bindings_.at(&s);
+    const auto index = static_cast<size_t>(b.captured);
+    if (const auto known = generators_.find(index); known != generators_.end()) {
+      known->second.push_back(b.value);
+    } else if (is_drawn_from(b.value)) {
+      generators_[index] = {{captured_inputs_[index], 0}, b.value};
+    } else if (s.pending.load(std::memory_order_relaxed) != this) {
+      const RecorderScope eager(nullptr);
+      const NoGradGuard no_grad;
+      for (Tensor& t : captured_)  // views with a history of their own too
+        if (t.impl()->storage.get() == &s) t = t.detach().clone();
+      s.pending.store(this, std::memory_order_release);
+    }
+  }
+
   std::vector<size_t> variables_;
+  std::map<size_t, std::vector<Edge>> generators_;
 };
 
 }  // namespace
@@ -131,8 +185,10 @@ std::vector<Tensor> Builder::gradients(const Tensor& loss, const std::vector<Ten
   for (const Tensor& t : by) impl_->check_ours("gradients", "what to differentiate by", t);
   const RecorderScope scope(&impl_->record);
   const AutoGradMode with_grad(true);
-  std::vector<Tensor> grads = autograd::grad({loss}, by, {}, /*retain_graph=*/true,
-                                             /*create_graph=*/true, /*allow_unused=*/true);
+  std::vector<Tensor> grads(by.size());
+  if (loss.requires_grad() && !by.empty())
+    grads = autograd::grad({loss}, by, {}, /*retain_graph=*/true, /*create_graph=*/true,
+                           /*allow_unused=*/true);
   for (size_t i = 0; i < grads.size(); ++i)
     if (!grads[i].defined()) grads[i] = zeros_like(by[i]);
   return grads;
@@ -162,6 +218,8 @@ Tensor Builder::Impl::minimize(Builder& b, const Tensor& loss, const std::vector
     index_of("minimize", v);
     if (v.requires_grad()) trained.push_back(v);
   }
+  TANDEM_CHECK(!trained.empty() && loss.requires_grad(),
+               "minimize: the loss does not depend on any variable");
   const RecorderScope scope(&record);
   const std::vector<Tensor> grads = autograd::grad({loss}, trained, {}, /*retain_graph=*/true,
                                                    /*create_graph=*/false, /*allow_unused=*/true);
@@ -304,7 +362,7 @@ struct Session::Impl {
 
   const Plan& plan(const std::vector<Tensor>& fetches);
   Plan make_plan(const std::vector<Edge>& outputs,
-                 const std::vector<Builder::Impl::Assignment>& assignments);
+                 std::vector<Builder::Impl::Assignment> assignments);
 };
 
 Session::Session(const Builder& builder) : impl_(std::make_unique<Impl>()) {
@@ -314,41 +372,118 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-Session::Impl::Plan Session::Impl::make_plan(
-    const std::vector<Edge>& outputs, const std::vector<Builder::Impl::Assignment>& assignments) {
-  const Declared& record = declared->record;
-  Graph g;
-  g.outputs = outputs;
-  g.n_results = outputs.size();
-  std::set<const Node*> needed;
-  std::vector<const Node*> stack;
-  for (const Edge& e : outputs) stack.push_back(e.node.get());
-  for (const auto& a : assignments) stack.push_back(a.value.node.get());
-  while (!stack.empty()) {
-    const Node* n = stack.back();
-    stack.pop_back();
-    if (!needed.insert(n).second) continue;
-    for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
+namespace {
+
+// Finds what a run needs of what is declared.
+//
+// Note: random numbers that are not needed
+// Whoever draws random numbers reads the state of a generator and leaves another behind, which the
+// next one reads. Taken as they are, values would depend on all that was drawn before them in the
+// declaration. A run draws as if only what it needs had been declared: where nobody needs what was
+// drawn between two states, the later one is the same as the earlier.
+class Needs {
+ public:
+  explicit Needs(const Declared& record) : record_(record) {
+    for (const auto& [kept, states] : record.generators()) {
+      read_[kept].resize(states.size());
+      for (size_t k = 0; k < states.size(); ++k) position_[key(states[k])] = {kept, k};
+    }
   }
-  for (const auto& a : assignments) needed.insert(record.kept()[a.variable].get());
-  for (const NodePtr& n : record.declared().nodes)
-    if (needed.contains(n.get())) g.nodes.push_back(n);
+
+  void add(const Edge& value) {
+    std::vector<Edge> stack{value};
+    while (!stack.empty()) {
+      const Edge e = std::move(stack.back());
+      stack.pop_back();
+      if (const auto at = position_.find(key(e)); at != position_.end()) {
+        const auto [kept, k] = at->second;
+        if (read_[kept][k]) continue;
+        read_[kept][k] = true;
+        const auto& states = record_.generators().at(kept);
+        add_node(*states[0].node, stack);
+        if (k + 1 < states.size()) add_node(*states[k + 1].node, stack);
+        continue;
+      }
+      add_node(*e.node, stack);
+    }
+  }
+  void add(const Node& node) { nodes_.insert(&node); }
+  bool has(const NodePtr& node) const { return nodes_.contains(node.get()); }
+
+  /// The value itself, or the state that it is the same as.
+  Edge resolve(const Edge& e) const {
+    const auto at = position_.find(key(e));
+    return at == position_.end() ? e : state(at->second.first, at->second.second);
+  }
+  /// The state that a generator is left in.
+  Edge last_state(size_t kept) const { return state(kept, read_.at(kept).size() - 1); }
+
+ private:
+  using Key = std::pair<const Node*, uint32_t>;
+  static Key key(const Edge& e) { return {e.node.get(), e.index}; }
+
+  void add_node(const Node& n, std::vector<Edge>& stack) {
+    if (!nodes_.insert(&n).second) return;
+    for (uint32_t i = 0; i < n.n_inputs; ++i) stack.push_back(n.inputs()[i]);
+  }
+  Edge state(size_t kept, size_t k) const {
+    while (k > 0 && !read_.at(kept)[k - 1]) --k;
+    return record_.generators().at(kept)[k];
+  }
+
+  const Declared& record_;
+  std::unordered_set<const Node*> nodes_;
+  std::map<Key, std::pair<size_t, size_t>> position_;  // of a state: generator, place in its turn
+  std::map<size_t, std::vector<bool>> read_;
+};
+
+}  // namespace
+
+Session::Impl::Plan Session::Impl::make_plan(const std::vector<Edge>& outputs,
+                                             std::vector<Builder::Impl::Assignment> assignments) {
+  const Declared& record = declared->record;
+  Needs needs(record);
+  for (const Edge& e : outputs) needs.add(e);
+  for (const auto& a : assignments) {
+    needs.add(a.value);
+    needs.add(*record.kept()[a.variable]);
+  }
+  for (const auto& [kept, states] : record.generators())
+    if (const Edge last = needs.last_state(kept); last.node != states[0].node)
+      assignments.push_back({kept, last});
+
+  Graph g;
+  std::unordered_map<const Node*, NodePtr> copies;
+  const auto copied = [&](const Edge& e) {
+    const Edge value = needs.resolve(e);
+    return Edge{copies.at(value.node.get()), value.index};
+  };
+  for (const NodePtr& n : record.declared().nodes) {
+    if (!needs.has(n)) continue;
+    NodePtr copy = Node::make(*n->op, n->n_inputs, n->n_outputs, 0, n->attrs());
+    for (uint32_t i = 0; i < n->n_inputs; ++i) copy->inputs()[i] = copied(n->inputs()[i]);
+    for (uint32_t k = 0; k < n->n_outputs; ++k) copy->outputs()[k] = n->outputs()[k];
+    g.nodes.push_back(copy);
+    copies.emplace(n.get(), std::move(copy));
+  }
+  for (const Edge& e : outputs) g.outputs.push_back(copied(e));
+  g.n_results = g.outputs.size();
   Plan plan;
   for (size_t i = 0; i < record.placeholders().size(); ++i)
-    if (needed.contains(record.placeholders()[i].get())) {
+    if (const NodePtr& n = record.placeholders()[i]; needs.has(n)) {
       plan.placeholders.push_back(i);
-      g.inputs.push_back(record.placeholders()[i]);
+      g.inputs.push_back(copies.at(n.get()));
     }
   for (size_t i = 0; i < record.kept().size(); ++i)
-    if (needed.contains(record.kept()[i].get())) {
+    if (const NodePtr& n = record.kept()[i]; needs.has(n)) {
       for (const auto& a : assignments)
         if (a.variable == i) {
           g.writes.push_back(
               {static_cast<uint32_t>(g.outputs.size()), static_cast<uint32_t>(g.inputs.size())});
-          g.outputs.push_back(a.value);
+          g.outputs.push_back(copied(a.value));
         }
       plan.kept.push_back(i);
-      g.inputs.push_back(record.kept()[i]);
+      g.inputs.push_back(copies.at(n.get()));
       g.captured.push_back(values[i]);
     }
   plan.program = std::make_unique<Program>(g, g.writes.empty());
@@ -373,13 +508,16 @@ const Session::Impl::Plan& Session::Impl::plan(const std::vector<Tensor>& fetche
       key.emplace_back(a.value.node.get(), ~a.value.index);
     }
   }
+  const auto& variables = declared->record.variables();
   while (values.size() < declared->record.initial().size()) {
     const Tensor& initial = declared->record.initial()[values.size()];
-    const auto& variables = declared->record.variables();
     const bool own =
         std::find(variables.begin(), variables.end(), values.size()) != variables.end();
     values.push_back(own ? initial.clone() : initial.detach());
   }
+  // Those that were declared anew since the last run, by a write: what they held is elsewhere now.
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].impl()->is_pending()) values[i] = declared->record.initial()[i].detach();
   auto found = plans.find(key);
   if (found == plans.end()) found = plans.emplace(key, make_plan(outputs, assignments)).first;
   return found->second;
@@ -399,6 +537,7 @@ std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const Feeds
       TANDEM_CHECK(value.defined(), "run: placeholder ", i, " is fed an undefined tensor");
       TANDEM_CHECK_TYPE(value.type_of() == place.type_of(), "run: placeholder ", i, " is ",
                         place.type_of(), ", but was fed ", value.type_of());
+      TANDEM_CHECK(!fed[i].defined(), "run: placeholder ", i, " is fed twice");
       fed[i] = value;
     }
     TANDEM_CHECK(known, "run: what is fed is not a placeholder of this graph");
@@ -412,7 +551,14 @@ std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const Feeds
     inputs.push_back(fed[i].detach());
   }
   for (const size_t i : plan.kept) inputs.push_back(impl_->values[i]);
-  return plan.program->run({inputs.data(), inputs.size()});
+  std::vector<Tensor> results = plan.program->run({inputs.data(), inputs.size()});
+  // What is only passed on would change with the next step, and writes to it would reach variables
+  // and what was fed.
+  std::unordered_set<const Storage*> given;
+  for (const Tensor& t : inputs) given.insert(t.impl()->storage.get());
+  for (Tensor& t : results)
+    if (given.contains(t.impl()->storage.get())) t = t.clone();
+  return results;
 }
 
 Tensor Session::run(const Tensor& fetch, const Feeds& feeds) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tandem/core/tensor.h"
@@ -92,6 +93,18 @@ concept TupleLike = requires {
   std::tuple_size<std::remove_const_t<T>>::value;
 };
 template <class T>
+concept PointerLike = requires(const T& t) {
+  t.operator->();
+  requires std::is_pointer_v<decltype(t.get())>;
+};
+template <class T>
+inline constexpr bool is_variant = false;
+template <class... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+// One address for each type.
+template <class T>
+inline constexpr char kTypeMark = 0;
+template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
@@ -120,12 +133,32 @@ void visit(T& v, const OnTensor& on_tensor, const OnOther& on_other) {
     std::apply([&](auto&... e) { (visit(e, on_tensor, on_other), ...); }, v);
   } else if constexpr (requires { v.fields(); }) {
     std::apply([&](auto&... e) { (visit(e, on_tensor, on_other), ...); }, v.fields());
-  } else if constexpr (std::is_aggregate_v<U>) {
-    std::apply([&](auto&... e) { (visit(e, on_tensor, on_other), ...); }, detail::members(v));
-  } else {
+  } else if constexpr (std::is_same_v<U, Scalar>) {
+    on_other(v.type());
+    if (v.isFloatingPoint())
+      on_other(v.toDouble());
+    else
+      on_other(v.toLong());
+  } else if constexpr (detail::PointerLike<U>) {
+    const void* where = v.get();  // a module's holder, a shared_ptr
+    on_other(where);
+  } else if constexpr (detail::is_variant<U>) {
+    on_other(v.index());
+    std::visit([&](auto& e) { visit(e, on_tensor, on_other); }, v);
+  } else if constexpr (std::is_polymorphic_v<U> || !std::is_copy_constructible_v<U>) {
     // A module, an optimiser, ...: it is told apart by where it is.
     const void* where = &v;
     on_other(where);
+  } else if constexpr (std::is_aggregate_v<U>) {
+    std::apply([&](auto&... e) { (visit(e, on_tensor, on_other), ...); }, detail::members(v));
+  } else if constexpr (std::has_unique_object_representations_v<U> && sizeof(U) <= 8) {
+    on_other(v);  // a device, an index type, ...: a plain value by its bytes
+  } else {
+    static_assert(
+        std::is_empty_v<U>,
+        "what a compiled function is called with must consist of tensors and plain "
+        "values: list the members of this class with TANDEM_FIELDS, pass a pointer to it, "
+        "or let the function capture it");
   }
 }
 
@@ -134,6 +167,8 @@ class Key {
  public:
   template <class T>
   void add(const T& v) {
+    // 0 and 0.0 are different arguments of a generic lambda.
+    words_.push_back(reinterpret_cast<uintptr_t>(&detail::kTypeMark<T>));
     if constexpr (std::is_same_v<T, std::string>) {
       words_.push_back(v.size());
       for (size_t i = 0; i < v.size(); i += 8) {

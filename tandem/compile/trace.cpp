@@ -6,7 +6,8 @@ namespace tandem {
 
 Graph trace_list(const TensorFunction& fn, ArrayRef<Tensor> example_inputs) {
   Recording r = record(fn, example_inputs);
-  Graph& g = r.graph;
+  // Gradients that the function took can be differentiated in the graph, which has all ops of them.
+  Graph g = with_detached(r, r.graph, /*ignore_mode=*/true);
   TANDEM_CHECK(std::find(r.result.begin(), r.result.end(), -1) == r.result.end(),
                "trace: the function returned an undefined tensor");
   // The gradients that the function leaves in leaves are not results of a graph.
@@ -15,7 +16,7 @@ Graph trace_list(const TensorFunction& fn, ArrayRef<Tensor> example_inputs) {
                   g.outputs.begin() + static_cast<ptrdiff_t>(g.n_results));
   for (Graph::Write& w : g.writes) w.output -= static_cast<uint32_t>(dropped);
   g.n_results = n;
-  return std::move(g);
+  return g;
 }
 
 }  // namespace tandem

@@ -51,6 +51,8 @@ class SampleRecorder final : public Recorder {
         ": a value cannot be looked at inside a function that vmap runs (the tensor is ", t->type,
         "): there is one for each sample. Choose between values with where(), and print or "
         "compare after the call.");
+    // What the function makes of plain numbers is there, whatever is recorded around it.
+    if (t->storage->made_in == id()) return;
     const RecorderScope outside(outer_);
     t->need_values(call);
   }
@@ -76,6 +78,7 @@ class SampleRecorder final : public Recorder {
   void check_side_effects();
 
   void count_readers();
+  void hand_on(const Tensor& t) const;
   Sampled read(const Use& use);
   void done_with(const Edge& e);
   void compute(Node& node, int64_t size);
@@ -216,10 +219,16 @@ void SampleRecorder::count_readers() {
   }
 }
 
+// A constant of the function is one of what is recorded around it.
+void SampleRecorder::hand_on(const Tensor& t) const {
+  Storage* s = t.impl()->storage.get();
+  if (s && s->made_in == id()) s->made_in = t_mode.made_in;
+}
+
 Sampled SampleRecorder::read(const Use& use) {
   Sampled v;
   if (use.outside.defined())
-    v.tensor = use.outside;
+    hand_on(v.tensor = use.outside);
   else
     v = slots_[use.value.node->walk_slot].values[use.value.index];
   if (!use.differentiable && v.tensor.requires_grad()) v.tensor = v.tensor.detach();
@@ -279,10 +288,13 @@ variable_list SampleRecorder::run(const variable_list& args, const InDims& dims,
     slots_[captured_inputs_[k]->walk_slot].values.push_back({captured_[k], false});
   for (const NodePtr& n : graph_.nodes) {
     if (slots_[n->walk_slot].readers == 0 || n->op == &kInputOp) continue;
-    if (n->op == &kConstantOp)
-      slots_[n->walk_slot].values.push_back({n->attrs().as<ConstantAttrs>().value.tensor, false});
-    else
+    if (n->op == &kConstantOp) {
+      const Tensor& value = n->attrs().as<ConstantAttrs>().value.tensor;
+      hand_on(value);
+      slots_[n->walk_slot].values.push_back({value, false});
+    } else {
       compute(*n, size);
+    }
   }
   variable_list results;
   for (const Use& r : results_) {

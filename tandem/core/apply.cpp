@@ -235,10 +235,15 @@ Recorder* keeper(const OpDef& op, const TensorImpl* self, TensorArgs in) {
   }
   if (meta && !pending) return nullptr;
   Recorder* r = t_mode.recorder;
-  if (!r && self && self->is_pending()) r = self->storage->pending.load(std::memory_order_acquire);
-  for (const TensorArg& a : in)
-    if (!r && a.impl && a.impl->is_pending())
-      r = a.impl->storage->pending.load(std::memory_order_acquire);
+  // Who only defers what would run now does not take calls from those that tensors belong to. A
+  // branch or body does: its function is a part of what they keep.
+  const auto ask = [&](const TensorImpl* t) {
+    if (!t || !t->is_pending() || (r && (r != t_mode.recorder || r->keeps_branches()))) return;
+    Recorder* other = t->storage->pending.load(std::memory_order_acquire);
+    if (!r || other->follows()) r = other;
+  };
+  ask(self);
+  for (const TensorArg& a : in) ask(a.impl);
   const bool keeps = r && (r == t_mode.recorder || r->follows());
   if (keeps && op.dynamic) r->look(op);
   if (keeps && !op.dynamic) return r;

@@ -19,6 +19,8 @@ struct CustomBackward {
   /// Frees what was saved: backward has passed and will not come again.
   virtual void release() = 0;
   virtual std::string name() const = 0;
+  /// True iff it gives what differentiating the ops of forward one by one would give.
+  virtual bool repeats_forward() const { return false; }
 };
 
 /// The op of nodes whose gradient is a CustomBackward.

@@ -141,6 +141,11 @@ Edge Recorder::capture_input(const Tensor& t) {
 }
 
 bool Recorder::is_view_input(TensorImpl* t) const {
+  if (separates_histories() && !t->view && t->wants_grad()) {
+    const auto found = bindings_.find(t->storage.get());
+    return found != bindings_.end() && found->second.captured >= 0 && !found->second.written &&
+           !captured_[static_cast<size_t>(found->second.captured)].impl()->wants_grad();
+  }
   // A leaf has no history but itself, whatever memory it lies in: a parameter made by reshape().
   if (!t->view || !t->wants_grad() || t->is_leaf() || has_made_view(t)) return false;
   const auto found = bindings_.find(t->storage.get());

@@ -53,6 +53,9 @@ class Recorder {
   virtual bool follows() const { return false; }
   /// True iff choices and loops become ops of the graph; otherwise their condition is looked at.
   virtual bool keeps_branches() const { return true; }
+  /// True iff a tensor from outside that needs a gradient is an input of its own even if another
+  /// one without a history shows the same memory.
+  virtual bool separates_histories() const { return false; }
   /// A flag is being read (core/flag.h).
   virtual void note_flag(const std::shared_ptr<const bool>&) {}
   /// The gradient that a leaf keeps is about to be read or changed.

@@ -230,6 +230,7 @@ Edge simplify_node(Rewriter& r, const Node& n) {
   if (n.op->view) return simplify_view(r, n);
   if (n.op->reduction) return simplify_reduction(r, n);
   if (n.op == &kCopy) return simplify_copy(r, n);
+  if (n.op == &kDetach) return n.inputs()[0];
   if (n.op == &kCopyInto) return r.add(kCopy, {n.inputs()[1]}, n.attrs());
   if (n.op == &kFill) {
     const TensorType& t = n.outputs()[0];
@@ -257,6 +258,7 @@ Edge reshaped(Rewriter& r, const Edge& x, const Dims& sizes) {
 
 Graph simplify(Graph g) {
   Rewriter r(std::move(g));
+  const std::vector<LayoutUse> uses = layout_uses(r);
   for (const NodePtr& n : r.nodes()) {
     r.enter(*n);
     Edge value = simplify_node(r, *n);
@@ -267,6 +269,12 @@ Graph simplify(Graph g) {
       const Edge next = simplify_node(r, *value.node);
       if (!next.node || !same_type(type_of(next), type_of(value))) break;
       value = next;
+    }
+    // What an op computes is fresh and in row-major order; what a rule has found in its place may
+    // be a view that is not.
+    if (value.node && !fits(*n, value, uses[n->walk_slot])) {
+      const TensorType& type = n->outputs()[0];
+      value = r.add(kCopy, {value}, CopyAttrs{type.sizes, type.dtype});
     }
     if (!value.node || !r.replace(*n, value)) r.keep(*n);
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "tandem/graph/simplify_detail.h"
 #include "tandem/ops/view_op.h"
 
@@ -98,7 +101,50 @@ Edge simplify_slice(Rewriter& r, const Node& n) {
       SliceAttrs{s.dim, first.start + s.start * first.step, s.length, first.step * s.step});
 }
 
+// True iff dimensions of extent 1 are all that tells the shapes apart: any layout has such views.
+bool same_but_for_ones(const Dims& a, const Dims& b) {
+  Dims of_a, of_b;
+  std::copy_if(a.begin(), a.end(), std::back_inserter(of_a), [](int64_t n) { return n != 1; });
+  std::copy_if(b.begin(), b.end(), std::back_inserter(of_b), [](int64_t n) { return n != 1; });
+  return of_a == of_b;
+}
+
 }  // namespace
+
+std::vector<LayoutUse> layout_uses(const Rewriter& r) {
+  std::vector<LayoutUse> uses(r.nodes().size(), LayoutUse::any);
+  for (size_t i = uses.size(); i-- > 0;) {
+    const Node& n = *r.nodes()[i];
+    if (r.seen(n)) uses[i] = LayoutUse::strides;
+    if (!n.op->view) continue;
+    // What is asked of a view is asked of what it views, by way of its strides.
+    LayoutUse use = uses[i];
+    if ((n.op == &kView &&
+         !same_but_for_ones(n.outputs()[0].sizes, type_of(n.inputs()[0]).sizes)) ||
+        n.outputs()[0].dtype != type_of(n.inputs()[0]).dtype)
+      use = std::max(use, LayoutUse::order);
+    if (n.op == &kAsStrided) use = LayoutUse::strides;
+    LayoutUse& of_input = uses[n.inputs()[0].node->walk_slot];
+    of_input = std::max(of_input, use);
+  }
+  return uses;
+}
+
+bool fits(const Node& n, const Edge& value, LayoutUse use) {
+  if (use == LayoutUse::any || (!n.op->view && row_major(value))) return true;
+  // The rules that turn views of a value into others of the same one keep the strides.
+  const Node *from = memory_of(&n), *to = memory_of(value);
+  if (n.op->view && from == to) return true;
+  const auto now = layout_of(value);
+  if (!now) return false;
+  if (use == LayoutUse::order && is_contiguous(now->sizes, now->strides)) return true;
+  const auto before = layout_of({NodePtr(const_cast<Node*>(&n)), 0});
+  if (!before || before->strides != now->strides) return false;
+  // as_strided may look beyond a view, at what else is in its memory.
+  return !n.op->view || use != LayoutUse::strides ||
+         (before->offset == now->offset && from->n_outputs == 1 && to->n_outputs == 1 &&
+          numel_of(from->outputs()[0].sizes) == numel_of(to->outputs()[0].sizes));
+}
 
 Edge simplify_view(Rewriter& r, const Node& n) {
   if (const Edge value = simplify_read(r, n); value.node) return value;

@@ -7,6 +7,7 @@
 #include "tandem/ops/attention_op.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
+#include "tandem/ops/random_op.h"
 
 namespace tandem {
 namespace {
@@ -296,6 +297,7 @@ Tensor packed_attention(const Tensor& packed, int64_t num_heads,
   const PackedAttrs attrs{num_heads, is_causal,
                           each > 0 ? 1 / std::sqrt(static_cast<double>(each)) : 1.0, dropout_p};
   const int64_t length = packed.size(0), batch = packed.size(1);
+  const DrawScope scope(packed);
   const Tensor state =
       attention::draw_state({batch, num_heads, length, length}, dropout_p, packed.device());
   SmallVector<TensorArg, 3> inputs;

@@ -57,6 +57,14 @@ TANDEM_OP(kCopyInto) = {
     .inputs = 2,
 };
 
+TANDEM_OP(kDetach) = {
+    .name = "detach",
+    .infer = [](const InferArgs& a) { a.out() = a.in(); },
+    .kernel = copy_kernel,
+    .batch = [](const BatchArgs& a) { apply_to(a.op, {a.sample()}, {}, a.outputs); },
+    .inputs = 1,
+};
+
 Tensor Tensor::clone(std::optional<MemoryFormat>) const {
   return apply(kCopy, {*this}, CopyAttrs{sizes(), dtype()});
 }

@@ -1,7 +1,54 @@
 // Tensors made from the elements of others.
+#include <limits>
+
+#include "tandem/core/apply.h"
+#include "tandem/ops/batch_detail.h"
+#include "tandem/ops/copy_op.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
+namespace {
+
+struct OneHotIndexAttrs {
+  int64_t num_classes;
+  TANDEM_FIELDS(num_classes)
+};
+
+void check_class(int64_t value, int64_t num_classes) {
+  TANDEM_CHECK_AS(ValueError, value >= 0, "one_hot: Class values must be non-negative.");
+  TANDEM_CHECK_AS(ValueError, value < num_classes,
+                  "one_hot: Class values must be smaller than num_classes: ", value, " and ",
+                  num_classes);
+}
+
+}  // namespace
+
+// Classes as they are, once they have been looked at. Only a kernel sees values wherever one_hot is
+// called, while it is recorded too.
+TANDEM_OP(kOneHotIndex) = {
+    .name = "one_hot_index",
+    .infer =
+        [](const InferArgs& a) {
+          TANDEM_CHECK_TYPE(
+              a.in().dtype == kLong,
+              "one_hot: one_hot is only applicable to index tensor of type LongTensor, got ",
+              a.in().dtype);
+          a.out().sizes = a.in().sizes;
+          a.out().dtype = kLong;
+        },
+    .kernel =
+        [](const KernelArgs& a) {
+          const Array& out = a.out();
+          kCopy.kernel({kCopy, &a.in(), 1, &out, 1, {}});
+          const auto* values = out.ptr<int64_t>();
+          const int64_t num_classes = a.attrs<OneHotIndexAttrs>().num_classes;
+          for (int64_t i = 0; i < out.numel; ++i) check_class(values[i], num_classes);
+        },
+    .checks_values = true,
+    .attrs = attrs_of<OneHotIndexAttrs>,
+    .batch = batch_leading,
+    .inputs = 1,
+};
 
 Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing) {
   TANDEM_CHECK_SHAPE(x.dim() == 1, "vander: x must be a one-dimensional tensor, got ", x.type_of());
@@ -63,16 +110,15 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
                "one_hot: Can not infer total number of classes from empty tensor.");
   TANDEM_CHECK(num_classes >= -1 && num_classes != 0,
                "one_hot: num_classes should be positive, got ", num_classes);
-  if (x.numel() > 0) {
-    TANDEM_CHECK_AS(ValueError, x.min().item<int64_t>() >= 0,
-                    "one_hot: Class values must be non-negative.");
-    const int64_t greatest = x.max().item<int64_t>();
-    if (num_classes == -1) num_classes = greatest + 1;
-    TANDEM_CHECK_AS(ValueError, greatest < num_classes,
-                    "one_hot: Class values must be smaller than num_classes: ", greatest, " and ",
-                    num_classes);
+  // How many there are is found among the values; else the shape is known without them.
+  Tensor classes = x;
+  if (num_classes == -1) {
+    check_class(x.min().item<int64_t>(), std::numeric_limits<int64_t>::max());
+    num_classes = x.max().item<int64_t>() + 1;
+  } else {
+    classes = apply(kOneHotIndex, {x}, OneHotIndexAttrs{num_classes});
   }
-  return (x.unsqueeze(-1) == arange(num_classes, x.options())).to(kLong);
+  return (classes.unsqueeze(-1) == arange(num_classes, x.options())).to(kLong);
 }
 
 }  // namespace tandem

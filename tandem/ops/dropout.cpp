@@ -7,6 +7,7 @@
 #include "tandem/kernels/dropout.h"
 #include "tandem/ops/map_op.h"
 #include "tandem/ops/ops.h"
+#include "tandem/ops/random_op.h"
 
 // Note: what dropout keeps
 // The mask is a tensor of bools, one byte an element, drawn by an op of its own: eager and compiled
@@ -60,6 +61,7 @@ Tensor draw_mask(const char* name, const Tensor& x, double p, bool features) {
                        x.sizes());
     for (size_t d = 2; d < sizes.size(); ++d) sizes[d] = 1;
   }
+  const DrawScope scope(x);
   return bernoulli(empty(sizes, TensorOptions().dtype(kBool).device(x.device())), 1 - p);
 }
 
@@ -148,6 +150,7 @@ namespace {
 Tensor drawn_slopes(const Tensor& x, double lower, double upper,
                     const std::optional<Generator>& g) {
   const NoGradGuard no_grad;
+  const DrawScope scope(x);
   const Tensor slopes = empty_like(x).uniform_(lower, upper, g);
   return where(x > 0, 1, slopes).to(x.dtype());
 }

@@ -50,6 +50,8 @@ TANDEM_OP(kRoll) = {
     .name = "roll",
     .infer =
         [](const InferArgs& a) {
+          // Unlike other ops, its kernel walks along a dimension that has to be there.
+          TANDEM_CHECK_SHAPE(a.in().dim() > 0, "roll: a 0-d tensor has no dimension to roll along");
           detail::check_dim(a, a.attrs<RollAttrs>().dim);
           same_type(a);
         },

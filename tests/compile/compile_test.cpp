@@ -114,6 +114,24 @@ TEST(Compile, IsCalledAsTheFunctionItself) {
   expect_same(generic(x, 2), x - 2);
 }
 
+TEST(Compile, PlainArgumentsCountByValue) {
+  const auto times = compile([](const Tensor& x, const Scalar& s) { return x * s; });
+  for (int i = 2; i < 5; ++i) expect_same(times(ones({2}), Scalar(i)), full({2}, double(i)));
+  const auto generic = compile([](const Tensor& x, auto factor) { return x * factor; });
+  EXPECT_EQ(generic(ones({2}, kInt), 0).dtype(), kInt);
+  EXPECT_EQ(generic(ones({2}, kInt), 0.0).dtype(), kFloat);
+  const auto held = compile([](std::shared_ptr<Tensor> t, const Tensor& x) { return *t + x; });
+  for (int i = 0; i < 3; ++i)
+    expect_same(held(std::make_shared<Tensor>(full({2}, 1.0 * i)), zeros({2})), full({2}, 1.0 * i));
+  using Either = std::variant<double, Tensor>;
+  const auto either = compile([](const Tensor& x, const Either& e) {
+    return e.index() == 0 ? x * std::get<0>(e) : x * std::get<1>(e);
+  });
+  expect_same(either(ones({2}), 2.0), full({2}, 2.0));
+  expect_same(either(ones({2}), 3.0), full({2}, 3.0));
+  expect_same(either(ones({2}), full({2}, 4.0)), full({2}, 4.0));
+}
+
 TEST(Compile, WritesReachArgumentsAndTensorsFromOutside) {
   Tensor state = zeros({4}), counter = zeros({}, kLong);
   const auto f = compile([&](Tensor x) {
@@ -380,6 +398,17 @@ TEST(Compile, TwoWaysToOneWrittenMemoryAreRefused) {
   const auto g = compile([](Tensor a, const Tensor& b) { a.add_(b); });
   EXPECT_THROW_WITH(g(x, x), "in two ways");
   expect_same(x, ones({3}));
+  // With other tensors than those that it was recorded with, too.
+  const auto add = compile([](Tensor a, const Tensor& b) {
+    a.add_(1);
+    return b * 2;
+  });
+  expect_same(add(zeros({3}), zeros({3})), zeros({3}));
+  Tensor both = zeros({3}), one = zeros({1});
+  EXPECT_THROW_WITH(add(both, both), "in two ways");
+  expect_same(both, zeros({3}));
+  EXPECT_THROW_WITH(add(one.expand({3}), both), "single memory location");
+  EXPECT_EQ(add.graph_count(), 1);
 }
 
 TEST(Compile, VerifyComparesWithEager) {

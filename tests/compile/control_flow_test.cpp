@@ -198,6 +198,90 @@ TEST(ControlFlow, PrintedAndParsed) {
   expect_same(again.run({a, b})[0], g.run({a, b})[0]);
 }
 
+// A text may hold any number where it is said how many inputs are for what.
+TEST(ControlFlow, NumbersOfInputsThatDoNotFitAreRefused) {
+  const Graph loops = trace(
+      [](const Tensor& a, const Tensor& b) {
+        const auto rounds =
+            while_loop([](auto& s) { return s[0].sum() < 20; },
+                       [&](auto& s) { return std::vector<Tensor>{s[0] * 2 + b}; }, {a});
+        const Tensor c = cond(
+            a.sum() > 0, [&] { return a * b; }, [&] { return a; });
+        return scan(
+                   [&](const Tensor& s, const Tensor& x) {
+                     return std::pair{s + x * c, s};
+                   },
+                   rounds[0], b)
+            .first;
+      },
+      {ones({3}), ones({3})});
+  const auto rounds = [](const Tensor& a) {
+    return while_loop([](auto& s) { return s[0].sum() < 20; },
+                      [&](auto& s) {
+                        return std::vector<Tensor>{s[0] * s[0] + a, s[1] + 1};
+                      },
+                      {a, zeros({}, kLong)})[0];
+  };
+  const Graph gradient = trace(
+      [&](const Tensor& x) {
+        const Tensor a = x.detach().requires_grad_();
+        return autograd::grad({rounds(a).sum()}, {a})[0];
+      },
+      {ones({3})});
+  const Graph twice = trace(
+      [&](const Tensor& x) {
+        const Tensor a = x.detach().requires_grad_();
+        const Tensor g = autograd::grad({rounds(a).sum()}, {a}, {}, {}, true)[0];
+        return autograd::grad({(g * g).sum()}, {a})[0];
+      },
+      {ones({3})});
+  EXPECT_NE(gradient.str().find("while_loop_gradient("), std::string::npos);
+  EXPECT_NE(twice.str().find("while_loop_gradient_gradient("), std::string::npos);
+  int changed = 0;
+  for (const Graph* g : {&loops, &gradient, &twice}) {
+    const std::string text = g->str();
+    EXPECT_TRUE(same(*g, Graph::parse(text)));
+    for (size_t at = text.find(" n_"); at != std::string::npos; at = text.find(" n_", at + 1)) {
+      const size_t digits = text.find('=', at) + 1, end = text.find_first_of(",}", digits);
+      const std::string there = text.substr(digits, end - digits);
+      for (const char* number : {"-1", "0", "1", "2", "3", "100", "1000000", "4294967295",
+                                 "4294967297", "9223372036854775807", "-9223372036854775808"}) {
+        if (number == there) continue;
+        std::string other = text;
+        other.replace(digits, end - digits, number);
+        EXPECT_THROW(Graph::parse(other), Error) << other.substr(at, 40) << '\n' << other;
+        ++changed;
+      }
+    }
+  }
+  EXPECT_GT(changed, 150);
+}
+
+TEST(ControlFlow, GradientsOfLoopsOfOtherTypesAreRefused) {
+  const std::string text =
+      trace(
+          [](const Tensor& x) {
+            const Tensor a = x.detach().requires_grad_();
+            const Tensor last =
+                while_loop([](auto& s) { return s[0].sum() < 20; },
+                           [&](auto& s) { return std::vector<Tensor>{s[0] * 2 + a}; }, {a})[0];
+            return autograd::grad({last.sum()}, {a})[0];
+          },
+          {ones({3})})
+          .str();
+  const size_t node = text.find("while_loop_gradient(");
+  ASSERT_NE(node, std::string::npos);
+  const std::string identity = "graph(%0)\\x0a%0 = input : float32 [3]\\x0areturn %0\\x0a";
+  const auto with = [&](const char* field, const std::string& graph) {
+    std::string other = text;
+    const size_t begin = other.find('"', other.find(field, node)) + 1;
+    other.replace(begin, other.find('"', begin) - begin, graph);
+    return other;
+  };
+  for (const char* field : {"condition=", "body=", "gradient="})
+    EXPECT_THROW_WITH(Graph::parse(with(field, identity)), "while_loop_gradient: ");
+}
+
 TEST(ControlFlow, UnderVmapSamplesGoTheirOwnWays) {
   const auto choose = [](const Tensor& x) {
     return cond(

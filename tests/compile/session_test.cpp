@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/autograd.h"
 #include "tandem/compile/control_flow.h"
+#include "tandem/compile/lazy.h"
 #include "tandem/optim/optim.h"
 #include "tests/compile/helpers.h"
 
@@ -36,6 +37,189 @@ TEST(Session, GradientsOfAnyOrder) {
   expect_near(s.run(gx, {{x, v}}), 3 * v.pow(2) * 8, 1e-6);
   expect_near(s.run(gww, {{x, v}}), 6 * v.pow(3) * 2, 1e-6);
   expect_same(s.run(none), zeros({2}));
+}
+
+TEST(Session, GradientsAreZeroWhereNothingFlows) {
+  Builder b;
+  const Tensor w = b.variable(tensor({1.f, -2.f})), x = b.placeholder({3});
+  const auto [gw, gx] = b.gradients<2>((w > 0).to(kFloat).sum(), {w, x});
+  Session s(b);
+  expect_same(s.run(gw), zeros({2}));
+  expect_same(s.run(gx), zeros({3}));
+  EXPECT_TRUE(b.gradients(w.sum(), {}).empty());
+}
+
+TEST(Session, ResultsHaveMemoryOfTheirOwn) {
+  Builder b;
+  const Tensor w = b.variable(ones({2, 2})), x = b.placeholder({2, 2});
+  const Tensor outside = full({2, 2}, 5.0), plus = x + outside, twice = w * 2;
+  const Tensor next = b.assign(w, w + 1);
+  Session s(b);
+  const Tensor fed = full({2, 2}, 7.0), before = s.run(w), row = s.run(w[0]);
+  s.run(next);
+  expect_same(before, ones({2, 2}));
+  expect_same(row, ones({2}));
+  for (const Tensor& t : {w, w[1], w.t(), x, x[0], x.view({4}), outside, twice, plus})
+    s.run(t, {{x, fed}}).zero_();
+  expect_same(s.run(w), full({2, 2}, 2.0));
+  expect_same(s.run(twice), full({2, 2}, 4.0));
+  expect_same(fed, full({2, 2}, 7.0));
+  expect_same(outside, full({2, 2}, 5.0));
+  const Tensor kept = s.run(next);  // the value of an assignment
+  kept.zero_();
+  expect_same(s.run(w), full({2, 2}, 3.0));
+}
+
+// -- tensors from outside -----------------------------------------------------------------------
+
+TEST(Session, OrdinaryTensorsMayGetDeclaredValues) {
+  Builder b;
+  const Tensor p = b.placeholder({2}), v = tensor({3.f, 4.f});
+  const Tensor z = ones({2}), read_before = z * p;
+  Session early(b);
+  expect_same(early.run(read_before, {{p, v}}), v);
+  z.add_(p);
+  const Tensor y = z + 1, part = zeros({2, 2});
+  part[1].copy_(p);
+  z.mul_(2);
+  Session late(b);
+  for (Session* s : {&early, &late}) {
+    expect_same(s->run(y, {{p, v}}), v + 2);
+    expect_same(s->run(z, {{p, v}}), (v + 1) * 2);
+    expect_same(s->run(read_before, {{p, v}}), v);
+    expect_same(s->run(part.sum(0), {{p, v}}), v);
+  }
+  // Also where a view of it had been read.
+  const Tensor whole = ones({2, 2}).set_requires_grad(true) * 3, view = whole[0], sum = view + p;
+  whole.add_(p);
+  expect_same(late.run(sum, {{p, v}}), v + 3);
+  expect_same(late.run(view, {{p, v}}), v + 3);
+  EXPECT_THROW_WITH(z.sum().item(), "declared, not computed");
+  EXPECT_THROW_WITH(z.data_ptr<float>(), "declared, not computed");
+}
+
+TEST(Session, MatricesOfDeclaredDiagonals) {
+  Builder b;
+  const Tensor p = b.placeholder({3}), v = tensor({1.f, 2.f, 3.f}), m = randn({3, 3});
+  const auto f = [&](const Tensor& x) {
+    return std::vector<Tensor>{(diag(x) * 2).matmul(m), diag_embed(x).exp(), diagflat(x) + m,
+                               block_diag({x, x.view({3, 1})}) * 3};
+  };
+  const std::vector<Tensor> declared = f(p), expected = f(v);
+  const Tensor leaf = v.clone().set_requires_grad(true);
+  const std::vector<Tensor> eager = f(leaf);
+  Session s(b);
+  for (size_t i = 0; i < declared.size(); ++i) {
+    expect_near(s.run(declared[i], {{p, v}}), expected[i], 1e-6);
+    const auto [g] = b.gradients<1>(declared[i].pow(2).sum(), {p});
+    expect_near(s.run(g, {{p, v}}), autograd::grad({eager[i].pow(2).sum()}, {leaf})[0], 1e-4);
+  }
+}
+
+TEST(Session, WrittenTensorsOutliveTheGraph) {
+  const Tensor z = zeros({2}), read = ones({2});
+  Tensor d;
+  {
+    Builder b;
+    const Tensor p = b.placeholder({2});
+    z.add_(p);
+    d = diag(p) + read.sum();
+  }
+  EXPECT_THROW_WITH(z.sum().item(), "recorded");
+  EXPECT_THROW_WITH(d.sum().item(), "recorded");
+  expect_same(read + 1, full({2}, 2.0));
+}
+
+TEST(Session, DeclaredTensorsAreNotDeferred) {
+  Builder b;
+  const Tensor p = b.placeholder({2}), w = b.variable(ones({2})), v = tensor({3.f, 4.f});
+  Session s(b);
+  Tensor y, z, g;
+  {
+    const LazyGuard lazy;
+    const Tensor factor = ones({2}) * 2;
+    y = p * factor + 1;
+    z = zeros({2});
+    z.add_(p);
+    g = b.gradients((p * w * factor).sum(), {w})[0];
+    expect_same(s.run(y, {{p, v}}), v * 2 + 1);
+  }
+  expect_same(s.run(y, {{p, v}}), v * 2 + 1);
+  expect_same(s.run(z * 2, {{p, v}}), v * 2);
+  expect_same(s.run(g, {{p, v}}), v * 2);
+}
+
+// -- random numbers -----------------------------------------------------------------------------
+
+Tensor noisy_sums(const Tensor& x) {
+  return scan(
+             [](const Tensor& c, const Tensor& v) {
+               const Tensor next = c + v * rand({});
+               return std::pair{next, next};
+             },
+             zeros({}), x)
+      .second;
+}
+
+TEST(Session, RunsDrawFromTheGeneratorAsEagerDoes) {
+  Builder b;
+  const Tensor x = b.placeholder({4}), v = tensor({1.f, 2.f, 3.f, 4.f});
+  const Tensor first = noisy_sums(x), second = noisy_sums(x * 2), plain = x + 1;
+  Session s(b);
+  // The second does not need the numbers of the first.
+  for (const auto& [declared, scale] : {std::pair{first, 1}, std::pair{second, 2}}) {
+    manual_seed(5);
+    const Tensor a = s.run(declared, {{x, v}}), between = rand({3});
+    s.run(plain, {{x, v}});
+    const Tensor c = s.run(declared, {{x, v}}), after = get_rng_state();
+    manual_seed(5);
+    expect_same(a, noisy_sums(v * scale));
+    expect_same(rand({3}), between);
+    expect_same(c, noisy_sums(v * scale));
+    expect_same(get_rng_state(), after);
+    EXPECT_FALSE(a.equal(c));
+  }
+  manual_seed(5);
+  const auto both = s.run({first, second}, {{x, v}});
+  manual_seed(5);
+  expect_same(both[0], noisy_sums(v));
+  expect_same(both[1], noisy_sums(v * 2));
+}
+
+TEST(Session, RandomOpsOnDeclaredTensorsDrawInEachRun) {
+  const std::vector<std::function<Tensor(const Tensor&)>> ops = {
+      [](const Tensor& x) { return dropout(x, 0.5, true); },
+      [](const Tensor& x) { return bernoulli(x); },
+      [](const Tensor& x) { return rand_like(x); },
+      [](const Tensor& x) { return randn_like(x) * x; },
+      [](const Tensor& x) { return multinomial(x, 4); },
+      [](const Tensor& x) { return (x * 1).uniform_() + x; },
+      [](const Tensor& x) { return normal(x, 1.0); },
+      [](const Tensor& x) { return rrelu(x - 1, 0.1, 0.9, true); },
+      [](const Tensor& x) {
+        const Tensor q = x.view({1, 1, 4, 8});
+        return scaled_dot_product_attention(q, q, q, {}, 0.5);
+      }};
+  Builder b;
+  const Tensor p = b.placeholder({4, 8}), v = rand({4, 8});
+  std::vector<Tensor> declared;
+  for (const auto& op : ops) declared.push_back(op(p));
+  Session s(b);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    manual_seed(3);
+    const Tensor first = s.run(declared[i], {{p, v}}), between = rand({2});
+    const Tensor second = s.run(declared[i], {{p, v}}), after = get_rng_state();
+    manual_seed(3);
+    expect_near(first, ops[i](v), 1e-6);
+    expect_same(rand({2}), between);
+    expect_near(second, ops[i](v), 1e-6);
+    expect_same(get_rng_state(), after);
+    EXPECT_FALSE(first.equal(second)) << i;
+  }
+  const Tensor kept = dropout(p, 0.5, true);
+  const auto [g] = b.gradients<1>(kept.sum(), {p});
+  const auto out = s.run({kept, g}, {{p, v}});
+  expect_near(out[0], out[1] * v, 1e-6);  // one mask in both
 }
 
 TEST(Session, AssignmentsHappenAfterEverythingWasRead) {
@@ -176,6 +360,14 @@ TEST(Session, MistakesAreExplained) {
   EXPECT_THROW_WITH(y.sum().item(), "declared, not computed");
   EXPECT_THROW_WITH(b.minimize(y, optim::SGDOptions(0.1)), "single number");
   EXPECT_THROW_WITH(b.minimize(x.sum(), optim::SGDOptions(0.1)), "does not depend on any variable");
+  EXPECT_THROW_WITH(c.minimize(foreign.sum(), optim::SGDOptions(0.1)),
+                    "minimize: the loss does not depend on any variable");
+  c.variable(zeros({}, kLong));
+  EXPECT_THROW_WITH(c.minimize(foreign.sum(), optim::SGDOptions(0.1)),
+                    "minimize: the loss does not depend on any variable");
+  EXPECT_THROW_WITH(b.minimize((w > 0).to(kFloat).sum(), optim::SGDOptions(0.1)),
+                    "minimize: the loss does not depend on any variable");
+  EXPECT_THROW_WITH(s.run(y, {{x, ones({2})}, {x, zeros({2})}}), "run: placeholder 0 is fed twice");
   EXPECT_THROW_WITH(b.assign(x, x), "variable() gave");
   EXPECT_THROW_WITH(b.assign(w, ones({3})), "the variable is float32 [2], the value float32 [3]");
   EXPECT_THROW_WITH(b.placeholder({-1, 3}), "negative");

@@ -4,6 +4,7 @@
 
 #include "tandem/compile/compile.h"
 #include "tandem/compile/control_flow.h"
+#include "tandem/compile/transforms.h"
 #include "tandem/core/apply.h"
 #include "tests/autograd/helpers.h"
 
@@ -345,6 +346,48 @@ TEST(Vmap, MistakesAreNamed) {
 TEST(Vmap, ValuesFromOutsideMayBeLookedAt) {
   const Tensor x = leaf({4, 3}).detach(), factor = full({}, 3.0, kDouble);
   expect_near(vmap([&](const Tensor& v) { return v * factor.item<double>(); })(x), x * 3);
+}
+
+// Tensors made of numbers inside the function are constants of what is recorded around it.
+TEST(Vmap, LiteralsInsideOfCompiledFunctions) {
+  const auto check = [](const auto& f, std::initializer_list<Tensor> inputs) {
+    const auto compiled = compile(vmap(f)), nested = compile(vmap(vmap(f)));
+    for (const Tensor& x : inputs) {
+      expect_near(compiled(x), vmap(f)(x));
+      expect_near(nested(stack({x, x + 1})), stack({vmap(f)(x), vmap(f)(x + 1)}));
+    }
+  };
+  const Tensor x = leaf({3, 2}).detach(), y = leaf({3, 2}, 2).detach();
+  check([](const Tensor& v) { return v * tensor({1.0, 2.0}, kDouble); }, {x, y});
+  check(
+      [](const Tensor& v) {
+        const Tensor t = tensor({1.0, 2.0}, kDouble);
+        t.add_(1);
+        return v * t;
+      },
+      {x, y});
+  check([](const Tensor& v) { return v * tensor({1.0, 2.0}, kDouble)[1].item<double>(); }, {x, y});
+  check([](const Tensor& v) { return combinations(v).sum(1); }, {x, y});
+  check([](const Tensor& v) { return v.repeat_interleave(tensor({1, 3}, kLong)); }, {x, y});
+  const Tensor a = leaf({3, 4, 2}).detach(), b = leaf({3, 4, 2}, 2).detach();
+  check([](const Tensor& v) { return pdist(v); }, {a, b});
+  const Tensor scores = leaf({3, 5, 1, 4}).detach().log_softmax(-1);
+  check(
+      [](const Tensor& v) {
+        return ctc_loss(v, ones({1, 2}, kLong), IntArrayRef{5}, IntArrayRef{2});
+      },
+      {scores});
+  const Tensor w = leaf({2});
+  const auto grads = compile([&](const Tensor& samples) {
+    return per_sample_gradients(
+        [&](const Tensor& v) {
+          return (w * v * tensor({1.0, 2.0}, kDouble)).sum();
+        },
+        {w}, {samples})[0];
+  });
+  for (const Tensor& t : {x, y}) expect_near(grads(t), t * tensor({1.0, 2.0}, kDouble));
+  const auto literal = compile(vmap([](const Tensor&) { return tensor({1.0, 2.0}, kDouble); }));
+  for (int i = 0; i < 2; ++i) expect_near(literal(x), tensor({1.0, 2.0}, kDouble).expand({3, 2}));
 }
 
 }  // namespace

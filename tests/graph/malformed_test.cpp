@@ -150,6 +150,8 @@ const Case kCases[] = {
      "topk"},
     {HEAD "%1 = flip(%0) {dims=[3]} : float32 [3, 4]\n", "flip"},
     {HEAD "%1 = roll(%0) {dim=3, shift=1} : float32 [3, 4]\n", "roll"},
+    {"graph(%0)\n%0 = input : float32 []\n%1 = roll(%0) {dim=0, shift=1} : float32 []\nreturn %1\n",
+     "roll: a 0-d tensor has no dimension"},
     {HEAD "%1 = full() {sizes=[-1], dtype=float32, device=cpu, value=1} : float32 [1]\n", "full"},
     {HEAD "%1 = full() {sizes=[2], dtype=undefined, device=cpu, value=1} : float32 [2]\n", "full"},
     {HEAD "%1 = full() {sizes=[4611686018427387904, 4], dtype=float32, device=cpu, value=1}"

@@ -326,6 +326,83 @@ TEST(Simplify, ResultsStayFreshAndApart) {
   EXPECT_TRUE(results[2].equal(ones({3})));
 }
 
+// What nothing is done to still becomes fresh memory, which later views count on.
+TEST(Simplify, ViewsOfWhatWasFreshMemoryStayPossible) {
+  using Step = Tensor (*)(const Tensor&);
+  const Step steps[] = {
+      [](const Tensor& x) { return (x.t() * 1).flatten() + 1; },
+      [](const Tensor& x) {
+        return (x.t() / 1).view({2, 6}) + 1;
+      },
+      [](const Tensor& x) { return (x.t() - 0).view({12}).exp(); },
+      [](const Tensor& x) { return x.t().neg().neg().view({12}).exp(); },
+      [](const Tensor& x) {
+        return (x.t() * ones({4, 3})).view({12}).exp();
+      },
+      [](const Tensor& x) { return ((x.t() * 1) * 1).view({12}).exp(); },
+      [](const Tensor& x) { return (x.t() * 1).slice(0, 1, 3).view({6}).exp(); },
+      [](const Tensor& x) { return (x.t() * 1).t().slice(1, 0, 2).t().view({6}).exp(); },
+      [](const Tensor& x) { return where(x.t() > 0, x.t() * 1, x.t() * 1).view({12}).exp(); },
+      [](const Tensor& x) {
+        const Tensor y = x.t();
+        return maximum(y, y).view({12}) + where(y > 0, y, y).view({12});
+      },
+      [](const Tensor& x) { return (x.slice(1, 0, 2) / 1.0).view({6}).exp(); },
+      [](const Tensor& x) {
+        return (x[0].expand({3, 4}) * 1).view({12}).exp();
+      },
+      [](const Tensor& x) { return (x.unfold(1, 2, 1) * 1).view({18}).exp(); },
+      [](const Tensor& x) {
+        return (x.view({3, 2, 2}).permute({2, 0, 1}) * 1).view({12}).exp();
+      },
+      [](const Tensor& x) { return x.t().unsqueeze(0).sum({0}, true).view({12}).exp(); },
+      [](const Tensor& x) {
+        return (x.t() * 1).as_strided({2, 3}, {3, 1}, 3).exp();
+      },
+      [](const Tensor& x) { return (x.t() * 1).unsqueeze(0).as_strided({5}, {2}, 1).exp(); },
+      [](const Tensor& x) { return (x.t() * 1).view(kInt) + 1; },
+      [](const Tensor& x) {
+        const Tensor y = zeros({4, 3});
+        y.slice(0, 0, 4).copy_(x.t());
+        return y.view({12}).exp();
+      },
+      [](const Tensor& x) {
+        const Tensor y = zeros({2, 4, 3});
+        y[1].copy_(x.t());
+        return y[1].view({12}).exp();
+      },
+      [](const Tensor& x) {
+        const Tensor y = zeros({2, 3, 4}) + 1;
+        y[1].copy_(x * 2);
+        return y[1].as_strided({20}, {1}, 2).exp();
+      },
+  };
+  for (size_t i = 0; i < std::size(steps); ++i) {
+    const Tensor x = randn({3, 4});
+    const Tensor wanted = steps[i](x);
+    const auto compiled = compile([&](const Tensor& t) { return steps[i](t); });
+    EXPECT_TRUE(compiled(x).equal(wanted)) << "step " << i;
+    const Graph s = dce(simplify(trace([&](const Tensor& t) { return steps[i](t); }, {x})));
+    verify(s, "simplify");
+    EXPECT_TRUE(s.run({x})[0].equal(wanted)) << "step " << i << '\n' << s;
+  }
+}
+
+TEST(Simplify, ResultsLieAsTheyWouldLineByLine) {
+  const auto f = compile([](const Tensor& x) { return x.exp().t() * 1; });
+  EXPECT_TRUE(f(randn({3, 4})).is_contiguous());
+}
+
+TEST(Simplify, NothingIsCopiedForThoseWhoReadAnyLayout) {
+  const Graph g = trace(
+      [](const Tensor& x) { return ((x.t() * 1).unsqueeze(0).slice(1, 0, 2) / 1).neg().exp(); },
+      {rand({3, 4})});
+  for (const NodePtr& n : dce(simplify(g.clone())).nodes)
+    EXPECT_TRUE(n->op->view || n->op == &kInputOp || n->op->name == std::string("neg") ||
+                n->op->name == std::string("exp"))
+        << n->op->name;
+}
+
 TEST(Simplify, InPlaceUpdatesOfAViewLeaveOneWrite) {
   const Graph g = trace(
       [](const Tensor& x) {

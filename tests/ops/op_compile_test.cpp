@@ -15,9 +15,9 @@ namespace tandem::table {
 namespace {
 
 // Functions that look at values to find a shape or to check them: compile must refuse these.
-const std::set<std::string> kLooking = {
-    "bincount",     "histc",    "one_hot", "repeat_interleave", "cov",
-    "tensor_split", "allclose", "equal",   "is_nonzero",        "corrcoef"};
+const std::set<std::string> kLooking = {"bincount", "histc",        "repeat_interleave",
+                                        "cov",      "tensor_split", "allclose",
+                                        "equal",    "is_nonzero",   "corrcoef"};
 
 class OpCompile : public testing::TestWithParam<const Row*> {
  protected:

@@ -1,6 +1,8 @@
 // Rows of copies, conversions and creation.
 #include <numeric>
 
+#include "tandem/core/apply.h"
+#include "tandem/ops/copy_op.h"
 #include "tests/ops/op_table.h"
 
 namespace tandem::table {
@@ -20,6 +22,12 @@ void add_copies(std::vector<Row>& rows) {
                   .fn = FN1(clone),
                   .reference = same_as_input,
                   .samples = {{.label = "plain", .inputs = {real({2, 3})}}},
+                  .pointwise = true});
+  rows.push_back({.name = "detached_values",
+                  .ops = {"detach"},
+                  .fn = FN(apply(kDetach, {a[0]})),
+                  .reference = same_as_input,
+                  .samples = {{.label = "plain", .inputs = {real({2, 3})}, .grad = false}},
                   .pointwise = true});
   rows.push_back({.name = "contiguous",
                   .ops = {"copy"},

@@ -151,7 +151,7 @@ void add_combinations(std::vector<Row>& rows) {
                   .dtypes = kFullFloats,
                   .refuses_others = false});
   rows.push_back({.name = "one_hot",
-                  .ops = {},
+                  .ops = {"one_hot_index"},
                   .samples = {{.label = "plain",
                                .inputs = {given_index({3}, {2, 0, 1})},
                                .fn = FN(one_hot(a[0], 4)),
@@ -161,7 +161,6 @@ void add_combinations(std::vector<Row>& rows) {
                   .grad = Grad::kNo,
                   .dtypes = bit(kLong),
                   .out = Out::kLong,
-                  .dynamic = true,  // looks at the classes
                   .refuses_others = false});
   rows.push_back(
       {.name = "cartesian_prod",

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "tandem/compile/compile.h"
+#include "tandem/compile/vmap.h"
 #include "tests/ops/numbers.h"
 
 namespace tandem {
@@ -178,6 +180,39 @@ TEST(CreationOps, Combinations) {
   EXPECT_EQ(numbers(combinations(make({1, 2}, {2}), 2, true)), (Numbers{1, 1, 1, 2, 2, 2}));
   EXPECT_EQ(numbers(one_hot(make({1, 0}, {2}, kLong))), (Numbers{0, 1, 1, 0}));
   EXPECT_EQ(one_hot(make({1, 0}, {2}, kLong), 4).sizes(), (IntArrayRef{2, 4}));
+}
+
+template <class F>
+std::string error_of(const F& f) {
+  try {
+    f();
+  } catch (const ValueError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(CreationOps, OneHotOfAGivenNumberOfClasses) {
+  const auto three = [](const Tensor& y) { return one_hot(y, 3); };
+  const Tensor y = make({2, 0, 1, 1}, {2, 2}, kLong);
+  const auto compiled = compile(three);
+  EXPECT_TRUE(compiled(y).equal(three(y)));
+  EXPECT_TRUE(compiled(y.t()).equal(three(y.t())));
+  EXPECT_TRUE(vmap(three)(y).equal(three(y)));
+  EXPECT_EQ(three(empty({0}, kLong)).sizes(), (IntArrayRef{0, 3}));
+  // Classes that are not there are found when it runs.
+  const Tensor large = make({0, 3}, {2}, kLong), negative = make({0, -1}, {2}, kLong);
+  EXPECT_NE(error_of([&] { three(large); }).find("Class values must be smaller than num_classes"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { three(negative); }).find("Class values must be non-negative."),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { one_hot(negative); }).find("Class values must be non-negative."),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { compiled(large); }).find("Class values must be smaller than num_classes"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { compiled(negative); }).find("Class values must be non-negative."),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tandem/nn/functional/activation.h"
 
 #include "tandem/ops/ops.h"
+#include "tandem/ops/random_op.h"
 
 namespace tandem::nn::functional {
 
@@ -33,7 +34,11 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
   const int64_t dim = wrap_dim("gumbel_softmax", o.dim(), logits.dim());
   TANDEM_CHECK(o.tau() > 0, "gumbel_softmax: the temperature tau must be positive, got ", o.tau());
   // -log of exponentially distributed numbers is Gumbel's distribution.
-  const Tensor noise = -empty_like(logits.detach()).exponential_().log();
+  const auto draw = [&] {
+    const DrawScope scope(logits);
+    return empty_like(logits.detach()).exponential_();
+  };
+  const Tensor noise = -draw().log();
   const Tensor soft = tandem::softmax((logits + noise) / o.tau(), dim);
   if (!o.hard()) return soft;
   const Tensor values = soft.detach();

@@ -1,0 +1,247 @@
+// Calls of compiled functions that are differentiated from outside, as eager calls would be.
+#include "tandem/autograd/autograd.h"
+#include "tandem/autograd/checkpoint.h"
+#include "tandem/autograd/function.h"
+#include "tandem/compile/compile.h"
+#include "tandem/compile/control_flow.h"
+#include "tandem/compile/trace.h"
+#include "tandem/compile/transforms.h"
+#include "tests/compile/helpers.h"
+
+namespace tandem {
+namespace {
+
+Tensor leaf(std::initializer_list<float> values) {
+  return tensor(std::vector<float>(values)).requires_grad_();
+}
+
+struct TimesFive : autograd::Function<TimesFive> {
+  static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x.round(); }
+  static variable_list backward(autograd::AutogradContext*, variable_list g) { return {g[0] * 5}; }
+};
+
+/// First and second derivatives of fn at x, eager and compiled.
+template <class F>
+void expect_same_derivatives(const F& fn, const Tensor& at) {
+  const auto compiled = compile(fn);
+  const auto derivatives = [&](const auto& f, bool again) {
+    const Tensor x = at.detach().clone().requires_grad_();
+    const Tensor first = autograd::grad({f(x).sum()}, {x}, {}, again, again)[0];
+    if (!again || !first.requires_grad()) return std::pair{first, zeros_like(first)};
+    const Tensor second = autograd::grad({first.sum()}, {x}, {}, false, false, true)[0];
+    return std::pair{first, second.defined() ? second : zeros_like(first)};
+  };
+  for (const bool again : {false, true}) {
+    const auto [first, second] = derivatives(compiled, again);
+    const auto [first_eager, second_eager] = derivatives(fn, again);
+    expect_near(first, first_eager, 1e-6);
+    expect_near(second, second_eager, 1e-6);
+  }
+}
+
+TEST(DifferentiatedCalls, WhatIsDetachedStaysDetached) {
+  const Tensor x = tensor({2.0f, 3.0f});
+  expect_same_derivatives([](const Tensor& t) { return t.detach() * t; }, x);
+  expect_same_derivatives([](const Tensor& t) { return t.detach() * t * t; }, x);
+  expect_same_derivatives([](const Tensor& t) { return t + (t.round() - t).detach(); }, x * 1.3);
+  expect_same_derivatives(
+      [](const Tensor& t) {
+        Tensor k;
+        {
+          const NoGradGuard no_grad;
+          k = t * t;
+        }
+        return k * t.exp();
+      },
+      x);
+  const auto f = compile([](const Tensor& t) { return t.detach() * t; });
+  expect_same(jacobian(f, x), diag(x));
+  expect_same(jvp(f, {x}, {ones({2})}).second, x);
+  const auto g = compile([](const Tensor& t) { return (t.detach() * t).sum(); });
+  expect_same(hvp(g, x, ones({2})), zeros({2}));
+}
+
+TEST(DifferentiatedCalls, WhatIsDetachedInChoicesAndLoops) {
+  const Tensor x = tensor({2.0f, 3.0f});
+  const auto chosen = [](const Tensor& t) {
+    return cond(
+        t.sum() > 0, [&] { return t.detach() * t; }, [&] { return t; });
+  };
+  expect_same_derivatives(chosen, x);
+  const auto without = [](const Tensor& t) {
+    return cond(
+        t.sum() > 0,
+        [&] {
+          const NoGradGuard no_grad;
+          const Tensor most = t.abs().max();
+          const AutoGradMode with_grad(true);
+          return t / most;
+        },
+        [&] { return t; });
+  };
+  expect_same_derivatives(without, x);
+  // Truncated: nothing flows from one round to the one before.
+  const auto rounds = [](const Tensor& xs) {
+    return scan(
+               [](const Tensor& c, const Tensor& v) {
+                 const Tensor n = c.detach() * v;
+                 return std::pair{n, n};
+               },
+               ones({2}), xs)
+        .first.sum();
+  };
+  expect_same_derivatives(rounds, full({3, 2}, 2.0));
+  const auto looped = [](const Tensor& t) {
+    return while_loop([](auto& s) { return s[1] < 3; },
+                      [&](auto& s) {
+                        return std::vector<Tensor>{s[0].detach() * t, s[1] + 1};
+                      },
+                      {t, zeros({})})[0]
+        .sum();
+  };
+  expect_same_derivatives(looped, x);
+  // A carry that begins without a gradient gets one.
+  const auto sums = [](const Tensor& xs) {
+    return scan(
+               [](const Tensor& c, const Tensor& v) {
+                 const Tensor n = c * 0.5 + v * v;
+                 return std::pair{n, n};
+               },
+               zeros({2}), xs)
+        .second.pow(2)
+        .sum();
+  };
+  expect_same_derivatives(sums, randn({3, 2}));
+}
+
+TEST(DifferentiatedCalls, TracedFunctionsKeepWhatIsDetached) {
+  const Tensor x = leaf({2, 3});
+  const Graph g = trace([](const Tensor& t) { return t.detach() * t; }, {x});
+  expect_same(autograd::grad({g.run({x})[0].sum()}, {x})[0], x);
+  const Graph parsed = Graph::parse(g.str());
+  expect_same(autograd::grad({parsed.run({x})[0].sum()}, {x})[0], x);
+}
+
+TEST(DifferentiatedCalls, CheckpointsAndWritesOfGradients) {
+  Tensor w = ones({3}).requires_grad_();
+  const auto f = compile([&](const Tensor& x) {
+    return checkpoint([&](const Tensor& a) { return (a * w).tanh(); }, {x}) * 2;
+  });
+  const Tensor x = ones({3});
+  f(x).sum().backward();
+  const Tensor got = w.grad().clone();
+  w.mutable_grad().reset();
+  ((x * w).tanh() * 2).sum().backward();
+  expect_near(got, w.grad(), 1e-6);
+  // A hook that writes does so when the gradient is found, not before; a compiled call refuses to
+  // find one after the call.
+  Tensor seen = zeros({3});
+  const auto h = compile([&](const Tensor& t) {
+    const Tensor y = t * w;
+    y.register_hook([&](const Tensor& g) {
+      seen.copy_(g);
+      return g;
+    });
+    return y * 2;
+  });
+  const Tensor y = h(x);
+  expect_same(seen, zeros({3}));
+  EXPECT_THROW_WITH(y.sum().backward(), "Take that gradient inside the function");
+  expect_same(seen, zeros({3}));
+}
+
+TEST(DifferentiatedCalls, FunctionsAndHooksOfTheUsers) {
+  const auto five = compile([](const Tensor& x) { return TimesFive::apply(x); });
+  Tensor x = leaf({1.25f});
+  five(x).sum().backward();
+  expect_same(x.grad(), tensor({5.0f}));
+  EXPECT_THROW_WITH(autograd::grad({five(x).sum()}, {x}, {}, true, true), "custom Function");
+  Tensor w = leaf({1});
+  w.register_hook([](const Tensor& g) { return g * 3; });
+  const auto times = compile([&](const Tensor& t) { return t * w; });
+  times(ones({1})).backward();
+  expect_same(w.grad(), tensor({3.0f}));  // the hook ran once
+}
+
+TEST(DifferentiatedCalls, HooksThatAreAddedLaterAreCalled) {
+  Tensor v = leaf({1});
+  const auto step = compile([&](const Tensor& x) { (x * v).backward(); });
+  for (int i = 0; i < 2; ++i) {
+    step(ones({1}));
+    expect_same(v.grad(), tensor({1.0f}));
+    v.mutable_grad().reset();
+  }
+  const unsigned hook = v.register_hook([](const Tensor& g) { return g * 3; });
+  step(ones({1}));
+  expect_same(v.grad(), tensor({3.0f}));
+  v.mutable_grad().reset();
+  v.remove_hook(hook);
+  step(ones({1}));
+  expect_same(v.grad(), tensor({1.0f}));
+}
+
+TEST(DifferentiatedCalls, ResultsThatAreInputs) {
+  Tensor w = leaf({1, 2});
+  const auto same = compile([](const Tensor& x) { return x; });
+  EXPECT_TRUE(same(w).is_same(w));
+  (same(w) * 2).sum().backward();
+  expect_same(w.grad(), full({2}, 2.0));
+  (w * 2).sum().backward();  // a leaf as before
+  expect_same(w.grad(), full({2}, 4.0));
+  const auto cut = compile([](const Tensor& x) { return x.detach(); });
+  EXPECT_FALSE(cut(w).requires_grad());
+  EXPECT_EQ(cut(w).data_ptr(), w.data_ptr());
+  w.mutable_grad().reset();
+  const auto several = compile([&](const Tensor& x) {
+    return std::tuple{w, w * x, w.view({2, 1})};
+  });
+  const auto [itself, product, view] = several(tensor({3.0f, 4.0f}));
+  EXPECT_TRUE(itself.is_same(w));
+  (itself.sum() + product.sum() + view.sum()).backward();
+  expect_same(w.grad(), tensor({5.0f, 6.0f}));
+  Tensor count = zeros({1});
+  const auto next = compile([&] { return count.add_(1); });
+  const Tensor first = next();
+  next();
+  EXPECT_TRUE(first.is_same(count));
+  expect_same(count, tensor({2.0f}));
+}
+
+TEST(DifferentiatedCalls, OneLeafInTwoPlaces) {
+  const auto f = compile([](const Tensor& a, const Tensor& b) { return a * b * 3; });
+  Tensor u = leaf({1}), v = leaf({2});
+  f(u, v).sum().backward();
+  expect_same(u.grad(), tensor({6.0f}));
+  Tensor w = leaf({1});
+  f(w, w).sum().backward();
+  expect_same(w.grad(), tensor({6.0f}));
+  const auto g = compile([&](const Tensor& a) { return a * w * 3; });
+  g(w).sum().backward();
+  expect_same(w.grad(), tensor({12.0f}));
+  u.mutable_grad().reset();
+  g(u).sum().backward();
+  expect_same(u.grad(), tensor({3.0f}));
+  const auto inside =
+      compile([](const Tensor& a, const Tensor& b) { (a * b * 3).sum().backward(); });
+  for (int i = 0; i < 2; ++i) {
+    u.mutable_grad().reset();
+    v.mutable_grad().reset();
+    inside(u, v);
+  }
+  expect_same(v.grad(), tensor({3.0f}));
+  u.mutable_grad().reset();
+  inside(u, u);
+  expect_same(u.grad(), tensor({6.0f}));
+}
+
+TEST(DifferentiatedCalls, ResultsThatNobodyUses) {
+  Tensor a = leaf({1}), b = leaf({1});
+  const auto two = compile([&] { return std::pair{a * 2, b * 3}; });
+  two().first.sum().backward();
+  EXPECT_TRUE(a.grad().defined());
+  EXPECT_FALSE(b.grad().defined());
+  EXPECT_THROW_WITH(autograd::grad({two().first}, {b}), "not have been used");
+}
+
+}  // namespace
+}  // namespace tandem
