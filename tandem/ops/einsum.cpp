@@ -271,6 +271,9 @@ Tensor tensordot(const Tensor& x, const Tensor& y, IntArrayRef dims_x, IntArrayR
   Dims sum_x, sum_y;
   int64_t sum_size = 1;
   for (size_t i = 0; i < dims_x.size(); ++i) {
+    // wrap_dim lets a 0-d tensor have a dimension 0, which there is nothing to contract along.
+    TANDEM_CHECK_INDEX(x.dim() > 0 && y.dim() > 0, "tensordot: Dimension specified as ",
+                       x.dim() > 0 ? dims_y[i] : dims_x[i], " but tensor has no dimensions");
     const int64_t a = wrap_dim("tensordot", dims_x[i], x.dim());
     const int64_t b = wrap_dim("tensordot", dims_y[i], y.dim());
     TANDEM_CHECK(!in_x[a] && !in_y[b], "tensordot: a dimension appears twice in ", dims_x, " or ",
