@@ -43,4 +43,6 @@
 #include "tandem/runtime/config.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/torch_macros.h"
+#include "tandem/torch_names.h"
+#include "tandem/torch_out.h"
 #include "tandem/train/train.h"

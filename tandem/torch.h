@@ -14,7 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -54,6 +56,7 @@ using std::holds_alternative;
 using std::make_optional;
 using std::nullopt;
 using std::nullopt_t;
+using std::string_view;
 using std::variant;
 using std::visit;
 
@@ -210,49 +213,12 @@ class AutoNonVariableTypeMode {
  private:
   AutoGradMode mode_;
 };
-
-/// The forms with a result to write into.
-template <class F>
-Tensor& write_out(const char* name, Tensor& out, const Tensor& x, const Tensor& y, F compute) {
-  TANDEM_CHECK(
-      !GradMode::is_enabled() || !(out.requires_grad() || x.requires_grad() || y.requires_grad()),
-      name,
-      "(): functions with out=... arguments don't support automatic differentiation, but one of "
-      "the arguments requires grad.");
-  const Tensor result = compute(x, y);
-  if (!(out.sizes() == result.sizes())) out.resize_(result.sizes());
-  return out.copy_(result);
-}
-inline Tensor& add_out(Tensor& out, const Tensor& x, const Tensor& y, const Scalar& alpha = 1) {
-  return write_out("add", out, x, y, [&](auto& a, auto& b) { return tandem::add(a, b, alpha); });
-}
-inline Tensor& sub_out(Tensor& out, const Tensor& x, const Tensor& y, const Scalar& alpha = 1) {
-  return write_out("sub", out, x, y, [&](auto& a, auto& b) { return tandem::sub(a, b, alpha); });
-}
-inline Tensor& mul_out(Tensor& out, const Tensor& x, const Tensor& y) {
-  return write_out("mul", out, x, y, [](auto& a, auto& b) { return tandem::mul(a, b); });
-}
-inline Tensor& div_out(Tensor& out, const Tensor& x, const Tensor& y) {
-  return write_out("div", out, x, y, [](auto& a, auto& b) { return tandem::div(a, b); });
-}
-inline Tensor& mm_out(Tensor& out, const Tensor& x, const Tensor& y) {
-  return write_out("mm", out, x, y, [](auto& a, auto& b) { return tandem::mm(a, b); });
-}
-inline Tensor& matmul_out(Tensor& out, const Tensor& x, const Tensor& y) {
-  return write_out("matmul", out, x, y, [](auto& a, auto& b) { return tandem::matmul(a, b); });
-}
 }  // namespace at
 
 // Not a namespace of its own: programs may open it, and `using namespace torch` must find one nn.
 #define torch tandem
 
 namespace tandem {
-using at::add_out;
-using at::div_out;
-using at::matmul_out;
-using at::mm_out;
-using at::mul_out;
-using at::sub_out;
 using c10::scalarTypeToTypeMeta;
 using c10::typeMetaToScalarType;
 using std::make_unique;
@@ -283,6 +249,13 @@ requires(has_forward<M>::value) struct return_type_of_forward<M, Args...> {
   using type = decltype(std::declval<M>().forward(std::declval<Args>()...));
 };
 }  // namespace detail
+/// "1 2 3", for programs that say `using namespace torch`.
+template <class T>
+std::ostream& operator<<(std::ostream& out, const std::vector<T>& list) {
+  const char* space = "";
+  for (const auto& item : list) out << std::exchange(space, " ") << item;
+  return out;
+}
 namespace nn {
 // Programs written for LibTorch may compare what modules print.
 inline const bool kPrintsAsLibTorch = (set_printed_namespace("torch::nn::"), true);

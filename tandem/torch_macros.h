@@ -9,6 +9,12 @@
 #include "tandem/core/dtype.h"
 #include "tandem/nn/pimpl.h"
 
+// The version of LibTorch whose interface this is.
+#define TORCH_VERSION_MAJOR 1
+#define TORCH_VERSION_MINOR 13
+#define TORCH_VERSION_PATCH 1
+#define TORCH_VERSION "1.13.1"
+
 #define TORCH_ARG(type, name) TANDEM_ARG(type, name)
 
 #define TORCH_MODULE_IMPL(Name, ImplType) TANDEM_MODULE_IMPL(Name, ImplType)

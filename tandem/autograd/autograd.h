@@ -13,6 +13,7 @@ using tandem::InferenceMode;
 using tandem::Node;
 using tandem::NoGradGuard;
 using tandem::variable_list;
+using tensor_list = variable_list;
 using DifferentiableViewMeta = tandem::ViewInfo;
 
 /// Adds the gradient of `tensors` to the leaves that they were computed from.

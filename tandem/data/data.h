@@ -14,3 +14,10 @@
 #include "tandem/data/samplers.h"
 #include "tandem/data/text.h"
 #include "tandem/data/transforms.h"
+
+namespace tandem::data {
+
+using datasets::BatchDataset;
+using datasets::Dataset;
+
+}  // namespace tandem::data
