@@ -4,6 +4,7 @@
 #include "tandem/kernels/map.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/creation_op.h"
+#include "tandem/ops/fits_detail.h"
 
 namespace tandem {
 namespace {
@@ -75,6 +76,7 @@ Tensor full(IntArrayRef size, const Scalar& value, const TensorOptions& o) {
   DType t = o.dtype();
   if (!o.has_dtype() && !value.isFloatingPoint()) t = value.type();
   check_options("full", o.dtype(t));
+  detail::check_fits("full", value, t);
   numel_of(size);
   // The node of a full is of use to a recorder only: its result never needs a gradient.
   return finish(apply(kFull, {}, FullAttrs{size, t, o.device(), value}), o);
@@ -96,11 +98,19 @@ Tensor zeros_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryF
 Tensor ones_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat>) {
   return full(t.sizes(), 1, t.options().merge_in(o));
 }
-Tensor scalar_tensor(const Scalar& value, const TensorOptions& o) { return full({}, value, o); }
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& o) {
+  return full({}, value, o.dtype(o.dtype()));
+}
 
 Tensor& Tensor::fill_(const Scalar& v) const {
+  detail::check_fits("fill_", v, dtype());
   return apply_inplace(kFill, *this, {*this}, FillAttrs{v});
 }
+Tensor fill(const Tensor& x, const Scalar& value) {
+  detail::check_fits("fill", value, x.dtype());
+  return apply(kFill, {x}, FillAttrs{value});
+}
+Tensor fill(const Tensor& x, const Tensor& value) { return x.clone().fill_(value); }
 Tensor& Tensor::fill_(const Tensor& v) const {
   TANDEM_CHECK_SHAPE(v.dim() == 0,
                      "fill_: fill_ only supports 0-dimension value tensor but got tensor with ",

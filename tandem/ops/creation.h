@@ -17,9 +17,15 @@ Tensor zeros_like(const Tensor& t, const TensorOptions& o = {},
                   std::optional<MemoryFormat> f = std::nullopt);
 Tensor ones_like(const Tensor& t, const TensorOptions& o = {},
                  std::optional<MemoryFormat> f = std::nullopt);
-/// A 0-d tensor of the number's own dtype (real numbers: the default dtype) unless options say
-/// another.
+/// A 0-d tensor of the default dtype unless options say another.
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& o = {});
+
+/// The value everywhere, in the shape and dtype of x.
+Tensor fill(const Tensor& x, const Scalar& value);
+Tensor fill(const Tensor& x, const Tensor& value);
+inline Tensor& fill_(const Tensor& x, const Scalar& value) { return x.fill_(value); }
+inline Tensor& fill_(const Tensor& x, const Tensor& value) { return x.fill_(value); }
+inline Tensor& zero_(const Tensor& x) { return x.zero_(); }
 
 // -- sequences and index tensors (ops/creation_range.cpp) ---------------------------------------
 

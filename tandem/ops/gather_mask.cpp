@@ -1,6 +1,7 @@
 // Masks: elements chosen by truth values.
 #include "tandem/kernels/index.h"
 #include "tandem/ops/creation.h"
+#include "tandem/ops/fits_detail.h"
 #include "tandem/ops/gather.h"
 #include "tandem/ops/indexing_op.h"
 #include "tandem/ops/ternary.h"
@@ -24,10 +25,7 @@ Tensor fill_value(const Tensor& x, const Tensor& value) {
 }
 
 Tensor fill_value(const Tensor& x, const Scalar& value) {
-  TANDEM_CHECK_TYPE(is_floating(x.dtype()) || !value.isFloatingPoint() ||
-                        static_cast<double>(value.toLong()) == value.toDouble(),
-                    "masked_fill: value cannot be converted to type ", name_of(x.dtype()),
-                    " without overflow");
+  detail::check_fits("masked_fill", value, x.dtype());
   return full({}, value, x.options());
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tandem/ops/creation.h"
+#include "tandem/ops/fits_detail.h"
 
 namespace tandem {
 namespace detail {
@@ -76,6 +77,7 @@ const Tensor& TensorDataContainer::tensor() const {
 // Writes the values in row-major order and moves `at` behind them.
 void TensorDataContainer::copy_to(char*& at, DType t) const {
   if (is_scalar()) {
+    check_fits("tensor", scalar_, t);
     dispatch(t, [&]<class T>(T) {
       const T v = scalar_.to<T>();
       std::memcpy(at, &v, sizeof v);

@@ -149,7 +149,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, bool out
                      "searchsorted: input value can be a scalar only when boundaries tensor "
                      "dimension is 1, but we got boundaries tensor dim(",
                      sorted_sequence.dim(), ")");
-  return searchsorted(sorted_sequence, scalar_tensor(value), out_int32, right, side, sorter);
+  return searchsorted(sorted_sequence, full({}, value), out_int32, right, side, sorter);
 }
 Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool right) {
   TANDEM_CHECK_SHAPE(boundaries.dim() == 1,
@@ -159,7 +159,7 @@ Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool
   return searchsorted(boundaries, x, out_int32, right);
 }
 Tensor bucketize(const Scalar& x, const Tensor& boundaries, bool out_int32, bool right) {
-  return bucketize(scalar_tensor(x), boundaries, out_int32, right);
+  return bucketize(full({}, x), boundaries, out_int32, right);
 }
 
 Tensor histc(const Tensor& x, int64_t bins, const Scalar& min, const Scalar& max) {

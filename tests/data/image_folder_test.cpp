@@ -26,7 +26,7 @@ struct Folder : Scratch {
     for (int i = 0; i < n; ++i) {
       const std::string name = "/im" + std::to_string(100 + i) + (i % 2 ? ".png" : ".PNG");
       const std::string folder = i < n / 2 ? "/ant" : i == n - 1 ? "/zebra/deep/er" : "/zebra";
-      io::write_png(full({3, 8, 6}, 10 * i, kByte), path() + folder + name);
+      io::write_png(full({3, 8, 6}, 10 * i % 256, kByte), path() + folder + name);
     }
     std::ofstream(path() + "/ant/notes.txt") << "not an image";
     std::ofstream(path() + "/ant/.hidden.png") << "not an image";

@@ -86,7 +86,8 @@ TEST(GraphText, NumbersReadBackAsTheyWere) {
                          -std::numeric_limits<double>::infinity(), 0.1 + 0.2}) {
     const Graph g = trace([&](const Tensor& x) { return x.clamp_min(v); }, {ones({2})});
     round_trip(g);
-    const Graph full_one = trace([&](const Tensor& x) { return x + full({2}, v); }, {ones({2})});
+    const Graph full_one =
+        trace([&](const Tensor& x) { return x + full({2}, v, kDouble); }, {ones({2})});
     round_trip(full_one);
   }
   const Graph nan = trace([](const Tensor& x) { return x + full({2}, std::nan("")); }, {ones({2})});
