@@ -167,7 +167,7 @@ TANDEM_OP(kHardswish) = {
     .saves = Saves::each(Saves::in(0)),
     .vjp = [](const VjpArgs& a) -> Grads {
       return {where(a.input() < -3, 0,
-                    where(a.input() < 3, a.grad() * (a.input() / 3 + 0.5), a.grad()))};
+                    where(a.input() <= 3, a.grad() * (a.input() / 3 + 0.5), a.grad()))};
     },
     .map = MapFn::hardswish,
     .inputs = 1,
@@ -287,10 +287,18 @@ Tensor silu(const Tensor& x) { return apply(kSilu, {x}); }
 Tensor& silu_(const Tensor& x) { return apply_inplace(kSilu, x, {x}); }
 Tensor mish(const Tensor& x) { return apply(kMish, {x}); }
 Tensor& mish_(const Tensor& x) { return apply_inplace(kMish, x, {x}); }
-Tensor gelu(const Tensor& x, std::string_view approximate) {
+namespace {
+const OpDef& gelu_op(std::string_view approximate) {
   TANDEM_CHECK(approximate == "none" || approximate == "tanh",
                "gelu: approximate argument must be either none or tanh, got ", approximate);
-  return apply(approximate == "tanh" ? kGeluTanh : kGelu, {x});
+  return approximate == "tanh" ? kGeluTanh : kGelu;
+}
+}  // namespace
+Tensor gelu(const Tensor& x, std::string_view approximate) {
+  return apply(gelu_op(approximate), {x});
+}
+Tensor& gelu_(const Tensor& x, std::string_view approximate) {
+  return apply_inplace(gelu_op(approximate), x, {x});
 }
 Tensor log_sigmoid(const Tensor& x) { return apply(kLogSigmoid, {x}); }
 Tensor hardsigmoid(const Tensor& x) { return apply(kHardsigmoid, {x}); }

@@ -25,6 +25,7 @@ Tensor mish(const Tensor& x);
 Tensor& mish_(const Tensor& x);
 /// x times the normal distribution's cdf, exactly or ("tanh") by the usual approximation.
 Tensor gelu(const Tensor& x, std::string_view approximate = "none");
+Tensor& gelu_(const Tensor& x, std::string_view approximate = "none");
 Tensor log_sigmoid(const Tensor& x);
 Tensor hardsigmoid(const Tensor& x);
 Tensor& hardsigmoid_(const Tensor& x);

@@ -14,6 +14,7 @@ Tensor mul(const Tensor& x, const Scalar& y);
 Tensor div(const Tensor& x, const Tensor& y);
 Tensor div(const Tensor& x, const Scalar& y);
 Tensor neg(const Tensor& x);
+inline Tensor& neg_(const Tensor& x) { return x.neg_(); }
 
 Tensor operator+(const Tensor& x, const Tensor& y);
 Tensor operator+(const Tensor& x, const Scalar& y);

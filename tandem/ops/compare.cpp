@@ -312,6 +312,8 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
                " and ", atol);
   Tensor close = x == y;
   if (equal_nan) close = close | (x.isnan() & y.isnan());
+  // Integers that differ may be the same as real numbers.
+  if (rtol == 0 && atol == 0) return close;
   const Tensor a = x.is_floating_point() ? x : x.to(default_real_dtype());
   const Tensor b = y.is_floating_point() ? y : y.to(default_real_dtype());
   const Tensor difference = (a - b).abs();
@@ -328,11 +330,45 @@ bool Tensor::allclose(const Tensor& o, double rtol, double atol, bool equal_nan)
 }
 
 bool equal(const Tensor& x, const Tensor& y) {
-  TANDEM_CHECK_TYPE(x.dtype() == y.dtype(), "equal: Expected object of scalar type ", x.dtype(),
-                    " but got scalar type ", y.dtype());
   return x.sizes() == y.sizes() && all_true("equal", x == y);
 }
 bool Tensor::equal(const Tensor& o) const { return tandem::equal(*this, o); }
+
+#define TANDEM_NUMBER_FIRST(name) \
+  Tensor name(const Scalar& x, const Tensor& y) { return name(wrapped_number(x), y); }
+TANDEM_NUMBER_FIRST(bitwise_and)
+TANDEM_NUMBER_FIRST(bitwise_or)
+TANDEM_NUMBER_FIRST(bitwise_xor)
+TANDEM_NUMBER_FIRST(bitwise_left_shift)
+TANDEM_NUMBER_FIRST(bitwise_right_shift)
+#undef TANDEM_NUMBER_FIRST
+
+DType result_type(const Tensor& x, const Tensor& y) {
+  Promotion p;
+  p.add(x.type_of());
+  p.add(y.type_of());
+  return p.result();
+}
+DType result_type(const Tensor& x, const Scalar& y) { return result_type(x, wrapped_number(y)); }
+DType result_type(const Scalar& x, const Tensor& y) { return result_type(wrapped_number(x), y); }
+
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
+  const int64_t n = test_elements.numel();
+  if (n == 0) return full(elements.sizes(), invert, elements.options().dtype(kBool));
+  // All pairs would need memory for each: where the nearest one would be in order is enough.
+  const DType t = result_type(elements, test_elements);
+  const Tensor wanted = elements.detach().to(t);
+  const Tensor sorted = std::get<0>(test_elements.detach().to(t).reshape({-1}).sort());
+  const Tensor place = searchsorted(sorted, wanted).clamp_max(n - 1);
+  const Tensor nearest = sorted.take(place);
+  return invert ? nearest != wanted : nearest == wanted;
+}
+Tensor isin(const Tensor& elements, const Scalar& test_element, bool, bool invert) {
+  return invert ? elements.detach() != test_element : elements.detach() == test_element;
+}
+Tensor isin(const Scalar& element, const Tensor& test_elements, bool assume_unique, bool invert) {
+  return isin(full({}, element, test_elements.device()), test_elements, assume_unique, invert);
+}
 
 #define TANDEM_OPERATOR(symbol, name, mirrored)                                   \
   Tensor operator symbol(const Tensor& x, const Tensor& y) { return name(x, y); } \

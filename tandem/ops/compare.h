@@ -52,13 +52,33 @@ Tensor bitwise_left_shift(const Tensor& x, const Tensor& y);
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y);
 Tensor bitwise_left_shift(const Tensor& x, const Scalar& y);
 Tensor bitwise_right_shift(const Tensor& x, const Scalar& y);
+Tensor bitwise_and(const Scalar& x, const Tensor& y);
+Tensor bitwise_or(const Scalar& x, const Tensor& y);
+Tensor bitwise_xor(const Scalar& x, const Tensor& y);
+Tensor bitwise_left_shift(const Scalar& x, const Tensor& y);
+Tensor bitwise_right_shift(const Scalar& x, const Tensor& y);
 /// |x - y| <= atol + rtol |y|, element by element.
 Tensor isclose(const Tensor& x, const Tensor& y, double rtol = 1e-5, double atol = 1e-8,
                bool equal_nan = false);
 bool allclose(const Tensor& x, const Tensor& y, double rtol = 1e-5, double atol = 1e-8,
               bool equal_nan = false);
-/// True iff shapes and all values are equal.
+/// True iff shapes and all values are equal; dtypes need not be.
 bool equal(const Tensor& x, const Tensor& y);
+inline bool is_same_size(const Tensor& x, const Tensor& y) { return x.sizes() == y.sizes(); }
+inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
+inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }
+inline int64_t numel(const Tensor& x) { return x.numel(); }
+/// The dtype that arithmetic on both would have.
+DType result_type(const Tensor& x, const Tensor& y);
+DType result_type(const Tensor& x, const Scalar& y);
+DType result_type(const Scalar& x, const Tensor& y);
+/// Which of the elements are among `test_elements` (are not, if `invert`).
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false,
+            bool invert = false);
+Tensor isin(const Tensor& elements, const Scalar& test_element, bool assume_unique = false,
+            bool invert = false);
+Tensor isin(const Scalar& element, const Tensor& test_elements, bool assume_unique = false,
+            bool invert = false);
 
 Tensor operator==(const Tensor& x, const Tensor& y);
 Tensor operator==(const Tensor& x, const Scalar& y);

@@ -36,3 +36,4 @@
 #include "tandem/ops/upsample.h"
 #include "tandem/ops/view.h"
 #include "tandem/ops/vision.h"
+#include "tandem/ops/window.h"

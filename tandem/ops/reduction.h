@@ -105,6 +105,8 @@ Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = st
 
 // -- made of the above (reduction_stats.cpp) ----------------------------------------------------
 
+/// Slices along `dim` whose p-norm exceeds maxnorm are scaled down to it.
+Tensor renorm(const Tensor& x, const Scalar& p, int64_t dim, const Scalar& maxnorm);
 /// norm(x - y, p).
 Tensor dist(const Tensor& x, const Tensor& y, const Scalar& p = 2);
 /// Distances between all rows of x [.., P, M] and of y [.., R, M]: [.., P, R].

@@ -5,6 +5,19 @@
 
 namespace tandem {
 
+Tensor renorm(const Tensor& x, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  TANDEM_CHECK(p.toDouble() > 0, "renorm: non-positive-norm not supported, got ", p);
+  TANDEM_CHECK(maxnorm.toDouble() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
+  TANDEM_CHECK_SHAPE(x.dim() > 1, "renorm: input needs at least 2 dimensions, got ", x.dim(),
+                     " dimensions");
+  dim = wrap_dim("renorm", dim, x.dim());
+  Dims others;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  const Tensor norms = linalg_vector_norm(x, p, others.ref(), /*keepdim=*/true);
+  return x * where(norms > maxnorm, maxnorm.toDouble() / (norms + 1e-7), ones_like(norms));
+}
+
 Tensor dist(const Tensor& x, const Tensor& y, const Scalar& p) { return norm(x - y, p); }
 
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,

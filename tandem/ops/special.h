@@ -26,6 +26,17 @@ inline Tensor round(const Tensor& x) { return x.round(); }
 inline Tensor xlogy(const Tensor& x, const Tensor& y) { return tandem::xlogy(x, y); }
 inline Tensor xlogy(const Tensor& x, const Scalar& y) { return tandem::xlogy(x, y); }
 inline Tensor xlogy(const Scalar& x, const Tensor& y) { return tandem::xlogy(x, y); }
+/// -x log x; -inf for negative x.
+Tensor entr(const Tensor& x);
+/// The normal distribution's cdf, and its logarithm, which is precise where the cdf itself is 0.
+Tensor ndtr(const Tensor& x);
+Tensor log_ndtr(const Tensor& x);
+/// x log(1 + y), which is 0 where x is.
+Tensor xlog1py(const Tensor& x, const Tensor& y);
+Tensor xlog1py(const Tensor& x, const Scalar& y);
+Tensor xlog1py(const Scalar& x, const Tensor& y);
+/// The logarithm of the gamma function of p dimensions.
+Tensor multigammaln(const Tensor& x, int64_t p);
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keepdim = false) {
   return tandem::logsumexp(x, dims, keepdim);
 }
