@@ -1,6 +1,7 @@
 #include "tandem/ops/binary.h"
 
 #include "tandem/core/apply.h"
+#include "tandem/ops/compare.h"
 #include "tandem/ops/map_op.h"
 
 namespace tandem {
@@ -82,11 +83,27 @@ TANDEM_OP(kNeg) = {
     .inputs = 1,
 };
 
+namespace {
+void check_alpha_type(const char* op, const Tensor& x, const Tensor& y, const Scalar& alpha) {
+  const DType t = result_type(x, y);
+  TANDEM_CHECK_TYPE(!alpha.isBoolean() || t == kBool, op,
+                    ": Boolean alpha only supported for Boolean results.");
+  TANDEM_CHECK_TYPE(!alpha.isFloatingPoint() || is_floating(t), op,
+                    ": For integral input tensors, argument alpha must not be a floating point "
+                    "number.");
+}
+// Whole numbers, among them the usual 1, suit every dtype.
+MapAttrs alpha_of(const char* op, const Tensor& x, const Tensor& y, const Scalar& alpha) {
+  if (!alpha.isIntegral()) check_alpha_type(op, x, y, alpha);
+  return MapAttrs{alpha.toDouble()};
+}
+}  // namespace
+
 Tensor add(const Tensor& x, const Tensor& y, const Scalar& alpha) {
-  return apply(kAdd, {x, y}, MapAttrs{alpha.toDouble()});
+  return apply(kAdd, {x, y}, alpha_of("add", x, y, alpha));
 }
 Tensor sub(const Tensor& x, const Tensor& y, const Scalar& alpha) {
-  return apply(kSub, {x, y}, MapAttrs{alpha.toDouble()});
+  return apply(kSub, {x, y}, alpha_of("sub", x, y, alpha));
 }
 Tensor mul(const Tensor& x, const Tensor& y) { return apply(kMul, {x, y}); }
 Tensor div(const Tensor& x, const Tensor& y) { return apply(kDiv, {x, y}); }
@@ -133,13 +150,13 @@ Tensor Tensor::div(const Scalar& o) const { return tandem::div(*this, o); }
 Tensor Tensor::neg() const { return tandem::neg(*this); }
 
 Tensor& Tensor::add_(const Tensor& o, const Scalar& alpha) const {
-  return apply_inplace(kAdd, *this, {*this, o}, MapAttrs{alpha.toDouble()});
+  return apply_inplace(kAdd, *this, {*this, o}, alpha_of("add_", *this, o, alpha));
 }
 Tensor& Tensor::add_(const Scalar& o, const Scalar& alpha) const {
   return add_(wrapped_number(o), alpha);
 }
 Tensor& Tensor::sub_(const Tensor& o, const Scalar& alpha) const {
-  return apply_inplace(kSub, *this, {*this, o}, MapAttrs{alpha.toDouble()});
+  return apply_inplace(kSub, *this, {*this, o}, alpha_of("sub_", *this, o, alpha));
 }
 Tensor& Tensor::sub_(const Scalar& o, const Scalar& alpha) const {
   return sub_(wrapped_number(o), alpha);

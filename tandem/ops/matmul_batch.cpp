@@ -47,7 +47,7 @@ void addmm_batch(const BatchArgs& a) {
     result = mm_form(a.in(1), a.in(2), f.trans_a, f.trans_b).unsqueeze(0);
   const Tensor input = aligned(a, 0, 2);
   // As in the kernel, a factor of 0 keeps even nan out.
-  result = f.beta == 0 ? scaled(result, f.alpha) : add(scaled(input, f.beta), result, f.alpha);
+  result = f.beta == 0 ? scaled(result, f.alpha) : scaled(input, f.beta) + scaled(result, f.alpha);
   a.outputs[0] =
       result.size(0) == a.size ? result : result.expand({a.size, result.size(1), result.size(2)});
 }

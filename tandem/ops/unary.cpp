@@ -543,7 +543,12 @@ Tensor& Tensor::polygamma_(int64_t n) const {
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
   const Tensor y = x.is_floating_point() ? x : x.to(default_real_dtype());
-  const Tensor p = eps ? y.clamp(*eps, 1 - *eps) : y;
+  if (eps) {
+    const Tensor p = y.clamp(*eps, 1 - *eps);
+    return (p / (1 - p)).log();
+  }
+  // A factor, since outside of [0, 1] the gradient is nan, too.
+  const Tensor p = y * where((y < 0) | (y > 1), std::nan(""), ones_like(y));
   return (p / (1 - p)).log();
 }
 Tensor Tensor::logit(std::optional<double> eps) const { return tandem::logit(*this, eps); }
