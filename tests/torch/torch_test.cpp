@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace torch {
 namespace test {
 struct Counter {
@@ -73,6 +75,69 @@ TEST(Torch, DispatchGivesTheType) {
   EXPECT_EQ(bytes(torch::zeros({1}, torch::kDouble)), 8u);
   EXPECT_EQ(bytes(torch::zeros({1}, torch::kShort)), 2u);
   EXPECT_THROW(bytes(torch::zeros({1}, torch::kBool)), c10::Error);
+}
+
+TEST(Torch, OtherNamesOfTheSame) {
+  static_assert(std::is_same_v<torch::autograd::tensor_list, std::vector<at::Tensor>>);
+  static_assert(std::is_same_v<c10::string_view, std::string_view>);
+  static_assert(std::is_same_v<torch::IntList, torch::IntArrayRef>);
+  static_assert(torch::kU8 == torch::kByte && torch::kI8 == torch::kChar);
+  static_assert(torch::kI16 == torch::kShort && torch::kI32 == torch::kInt);
+  static_assert(torch::kI64 == torch::kLong && torch::kF16 == torch::kHalf);
+  static_assert(torch::kF32 == torch::kFloat && torch::kF64 == torch::kDouble);
+  static_assert(TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR == 13 && TORCH_VERSION_PATCH == 1);
+  EXPECT_EQ(std::string(TORCH_VERSION), "1.13.1");
+  torch::cuda::manual_seed(1);
+  torch::cuda::manual_seed_all(1);
+  torch::cuda::synchronize();
+  struct Numbers : torch::data::Dataset<Numbers> {
+    torch::data::Example<> get(size_t i) override {
+      return {torch::full({1}, static_cast<int64_t>(i)), torch::zeros({1})};
+    }
+    torch::optional<size_t> size() const override { return 3; }
+  } numbers;
+  torch::data::BatchDataset<Numbers, std::vector<torch::data::Example<>>>& base = numbers;
+  EXPECT_EQ(base.get_batch(std::vector<size_t>{2, 1})[0].data.item<int64_t>(), 2);
+}
+
+TEST(Torch, VectorsPrintAsThere) {
+  std::ostringstream out;
+  out << torch::ones({2, 3}).sizes().vec();
+  EXPECT_EQ(out.str(), "2 3");
+  out.str("");
+  out << std::vector<at::Tensor>{torch::ones({2}), torch::zeros({1})};
+  EXPECT_EQ(out.str(), " 1\n 1\n[ CPUFloatType{2} ]  0\n[ CPUFloatType{1} ]");
+}
+
+TEST(Torch, FunctionsWriteIntoTensors) {
+  at::Tensor out = torch::zeros({0});
+  const auto is = [](const at::Tensor& t, const at::Tensor& wanted) {
+    return t.sizes() == wanted.sizes() && torch::allclose(t.to(torch::kDouble), wanted);
+  };
+  const auto list = [](std::vector<double> v) { return torch::tensor(v, torch::kDouble); };
+  const at::Tensor x = torch::tensor({1.0, 4.0}), y = torch::tensor({2.0, 3.0});
+  EXPECT_EQ(&torch::sqrt_out(out, x), &out);
+  EXPECT_TRUE(is(out, list({1, 2})));
+  EXPECT_TRUE(is(at::add_out(out, x, y, 2), list({5, 10})));
+  EXPECT_TRUE(is(at::pow_out(out, x, 2), list({1, 16})));
+  EXPECT_TRUE(is(at::mul_out(out, x, out), list({1, 64})));
+  EXPECT_TRUE(is(torch::sum_out(out, torch::ones({2, 3}), 1), list({3, 3})));
+  EXPECT_TRUE(is(torch::mean_out(out, torch::ones({2, 3}), 1), list({1, 1})));
+  EXPECT_TRUE(is(torch::cat_out(out, {x, y}), list({1, 4, 2, 3})));
+  EXPECT_TRUE(is(torch::stack_out(out, {x, y}).flatten(), list({1, 4, 2, 3})));
+  EXPECT_TRUE(is(torch::arange_out(out, 3), list({0, 1, 2})));
+  EXPECT_TRUE(is(torch::zeros_out(out, {2}), list({0, 0})));
+  EXPECT_TRUE(is(torch::ones_out(out, {1}), list({1})));
+  at::Tensor whole = torch::zeros({0}, torch::kLong);
+  torch::max_out(out, whole, torch::tensor({{1.0, 5.0}, {7.0, 2.0}}), 1);
+  EXPECT_TRUE(is(out, list({5, 7})));
+  EXPECT_TRUE(is(whole, list({1, 0})));
+  EXPECT_TRUE(is(torch::arange_out(whole, 1, 4, 2), list({1, 3})));
+  EXPECT_EQ(whole.dtype(), torch::kLong);
+  EXPECT_THROW(torch::exp_out(whole, x), c10::Error);
+  EXPECT_THROW(torch::exp_out(out, torch::ones({1}, torch::requires_grad())), c10::Error);
+  torch::NoGradGuard no_grad;
+  EXPECT_TRUE(is(torch::neg_out(out, torch::ones({1}, torch::requires_grad())), list({-1})));
 }
 
 }  // namespace
