@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -12,7 +13,6 @@
 #include "tandem/compile/differentiate.h"
 #include "tandem/compile/program.h"
 #include "tandem/compile/recording.h"
-#include "tandem/core/apply.h"
 #include "tandem/core/node_extra.h"
 #include "tandem/ops/ops.h"
 #include "tandem/runtime/executor.h"
@@ -27,6 +27,7 @@ struct Signature {
   struct Arg {
     TensorType type;
     bool defined = false, wants_grad = false, leaf = false;
+    Dims strides;            // where it does not lie in row-major order
     int64_t same_leaf = -1;  // as an earlier argument, or as a captured tensor behind all arguments
   };
   structure::Key key;
@@ -37,7 +38,8 @@ struct Signature {
   static Arg describe(const Tensor& t) {
     if (!t.defined()) return {};
     const bool wants = t.impl()->wants_grad();
-    return {t.impl()->type, true, wants, wants && t.impl()->is_leaf()};
+    return {t.impl()->type, true, wants, wants && t.impl()->is_leaf(),
+            t.impl()->contiguous ? Dims() : t.impl()->strides};
   }
 };
 
@@ -55,8 +57,10 @@ struct Variant : std::enable_shared_from_this<Variant> {
   std::shared_ptr<const Program> program;
   // Where results can be differentiated:
   std::shared_ptr<const Program> backward;
+  Graph backward_graph;
   std::vector<ForwardBackward::Read> reads;
   size_t n_kept = 0;
+  bool reorders = false;  // True iff the graph takes an argument with its dimensions permuted.
   std::shared_ptr<const void> like;
   std::string reason;
   std::atomic<uint64_t> calls{0};
@@ -75,11 +79,23 @@ struct Variant : std::enable_shared_from_this<Variant> {
   bool fits(const Args& args, const structure::Key& key) const;
   int64_t same_leaf(const Args& args, size_t i) const;
 
+  /// Backward where only some of the differentiated results have a gradient; made when it is first
+  /// needed.
+  struct Part {
+    std::unique_ptr<const Program> program;  // null: nothing flows anywhere
+    std::vector<bool> exists;                // as PartOfBackward
+  };
+  const Part& part_of_backward(const std::vector<bool>& given) const;
+  /// Gives back the memory that its programs keep for their next runs; says how much it was.
+  int64_t release_idle() const;
+
   /// The function op by op, for a gradient that is found by differentiating its ops; made when it
   /// is first needed.
   const Graph& replay() const;
 
  private:
+  mutable std::mutex parts_mutex_;
+  mutable std::map<std::vector<bool>, Part> parts_;
   mutable std::once_flag replay_made_;
   mutable Graph replay_;
 };
@@ -96,6 +112,23 @@ int64_t Variant::same_leaf(const Args& args, size_t i) const {
     if (captured_tensors[k].defined() && captured_tensors[k].impl()->edge.node.get() == leaf)
       return static_cast<int64_t>(args.size() + k);
   return -1;
+}
+
+const Variant::Part& Variant::part_of_backward(const std::vector<bool>& given) const {
+  const std::lock_guard lock(parts_mutex_);
+  if (const auto found = parts_.find(given); found != parts_.end()) return found->second;
+  PartOfBackward part = part_of(backward_graph, reads, given);
+  auto program = part.graph.n_results > 0 ? std::make_unique<Program>(part.graph) : nullptr;
+  return parts_.emplace(given, Part{std::move(program), std::move(part.exists)}).first->second;
+}
+
+int64_t Variant::release_idle() const {
+  int64_t bytes = program->release_idle();
+  if (backward) bytes += backward->release_idle();
+  const std::lock_guard lock(parts_mutex_);
+  for (const auto& [given, part] : parts_)
+    if (part.program) bytes += part.program->release_idle();
+  return bytes;
 }
 
 const Graph& Variant::replay() const {
@@ -124,6 +157,14 @@ void Variant::note_captured() {
     c.recorded = static_cast<uint32_t>(held);
     t.impl()->recorded_refs.fetch_add(c.recorded, std::memory_order_relaxed);
     c.outside = !t.impl()->is_only_recorded();
+    // An alias that the function made shares its memory with the tensor that it was made of.
+    const bool replaced =
+        !c.outside && t.impl()->storage->refs.load(std::memory_order_relaxed) == 1;
+    TANDEM_CHECK(
+        !replaced, "compile: the function reads a tensor from outside (", t.impl()->type,
+        ") that nobody holds any more: it gave the variable another one, or got the tensor "
+        "from somewhere, which later calls would not do. Pass it as an argument; return "
+        "what is new and assign it after the call, or write it in place.");
   }
 }
 
@@ -155,6 +196,12 @@ const Tensor* grad_of(const G& g, const Args& args) {
   return &leaf->extra->grads[0];
 }
 
+bool list_changed(const Recording::ListGuard& l) {
+  return !std::equal(
+      l.list->begin(), l.list->end(), l.tensors.begin(), l.tensors.end(),
+      [](const Tensor& t, const TensorImpl* recorded) { return t.impl() == recorded; });
+}
+
 bool Variant::fits(const Args& args, const structure::Key& key) const {
   const Signature& s = signature;
   if (s.grad != t_mode.grad || s.inference != t_mode.inference || args.size() != s.args.size())
@@ -165,6 +212,7 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
     if ((t != nullptr) != want.defined) return false;
     if (!t) continue;
     if (!(t->type == want.type)) return false;
+    if (t->contiguous ? !want.strides.empty() : !(t->strides == want.strides)) return false;
     const bool wants = t->wants_grad();
     if (wants != want.wants_grad || (wants && t->is_leaf() != want.leaf)) return false;
     if (want.leaf && same_leaf(args, i) != want.same_leaf) return false;
@@ -186,6 +234,8 @@ bool Variant::fits(const Args& args, const structure::Key& key) const {
     if (hooks_changed(h, args)) return false;
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return false;
+  for (const auto& l : recording.lists)
+    if (list_changed(l)) return false;
   return true;
 }
 
@@ -201,6 +251,13 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
     if (!got.defined) continue;
     if (!(got.type == want.type))
       return {2, str("argument ", i, " is ", got.type, ", not ", want.type)};
+    if (!(got.strides == want.strides))
+      return {2, str("argument ", i, " lies in memory ",
+                     got.strides.empty() ? str("in row-major order")
+                                         : str("with strides ", got.strides),
+                     ", not ",
+                     want.strides.empty() ? str("in row-major order")
+                                          : str("with strides ", want.strides))};
     if (got.wants_grad != want.wants_grad)
       return {3, str("argument ", i, got.wants_grad ? " requires" : " does not require",
                      " a gradient")};
@@ -239,6 +296,8 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
     if (hooks_changed(h, args)) return {11, "a hook of a leaf was added or removed"};
   for (const auto& f : recording.flags)
     if (*f.flag != f.value) return {12, "a flag that the function reads (training mode) changed"};
+  for (const auto& l : recording.lists)
+    if (list_changed(l)) return {12, "an optimiser has other parameters"};
   return {13, "nothing changed"};
 }
 
@@ -261,24 +320,14 @@ class CompiledBackward final : public CustomBackward {
     inputs_.clear();
     released_ = true;
   }
-  std::vector<Tensor> run(const Node& node, std::vector<Tensor> grads, const bool*) override {
+  std::vector<Tensor> run(const Node&, std::vector<Tensor> grads, const bool*) override {
     TANDEM_CHECK(
         !released_,
         "backward of a compiled function: Trying to backward through the graph a second time (or "
         "directly access saved tensors after they have already been freed). Specify "
         "retain_graph=true if you need to backward through the graph a second time.");
     const bool again = t_mode.grad || t_mode.recorder || v_->recording.by_hand;
-    if (again) return run_again(grads);
-    uint64_t defined = grads.size() < 64 ? 0 : ~uint64_t{0};
-    for (size_t k = 0; k < grads.size(); ++k)
-      if (grads[k].defined())
-        defined |= uint64_t{1} << (k % 64);
-      else
-        grads[k] = zeros(node.outputs()[k].sizes, TensorOptions(node.outputs()[k].dtype));
-    std::vector<Tensor> by_source = run_program(grads);
-    for (size_t i = 0; i < by_source.size(); ++i)
-      if ((v_->recording.sources[i].by & defined) == 0) by_source[i] = Tensor();
-    return by_source;
+    return again ? run_again(grads) : run_program(grads);
   }
 
  private:
@@ -310,28 +359,33 @@ class CompiledBackward final : public CustomBackward {
     return tensor;
   }
 
-  std::vector<Tensor> spread(std::vector<Tensor> gradients) const {
-    std::vector<Tensor> by_source;
-    size_t next = 0;
-    for (const auto& s : v_->recording.sources)
-      by_source.push_back(s.gradient >= 0 ? std::move(gradients[next++]) : Tensor());
-    return by_source;
-  }
-
   std::vector<Tensor> run_program(const std::vector<Tensor>& grads) const {
+    std::vector<bool> given;
+    for (const Tensor& g : grads) given.push_back(g.defined());
+    const bool all = std::find(given.begin(), given.end(), false) == given.end();
+    const Variant::Part* part = all ? nullptr : &v_->part_of_backward(given);
     std::vector<Tensor> in;
     for (const auto& r : v_->reads) switch (r.from) {
         case ForwardBackward::Read::From::kept:
           in.push_back(kept_[r.index]);
           break;
         case ForwardBackward::Read::From::input:
-          in.push_back(input(r.index));
+          in.push_back(laid_out(v_->recording, r.index, input(r.index)));
           break;
         case ForwardBackward::Read::From::grad:
           in.push_back(grads[r.index]);
           break;
       }
-    return spread(v_->backward->run(in));
+    const Program* program = part ? part->program.get() : v_->backward.get();
+    std::vector<Tensor> gradients = program ? program->run(in) : std::vector<Tensor>();
+    std::vector<Tensor> by_source;
+    size_t next = 0, k = 0;
+    for (const auto& s : v_->recording.sources) {
+      const bool exists = s.gradient >= 0 && (!part || part->exists[k]);
+      k += s.gradient >= 0;
+      by_source.push_back(exists ? std::move(gradients[next++]) : Tensor());
+    }
+    return by_source;
   }
 
   // A gradient that is to be differentiated again: the call once more, op by op, with its record.
@@ -359,6 +413,8 @@ class CompiledBackward final : public CustomBackward {
     for (const auto& s : r.sources)
       targets.push_back(in[s.argument >= 0 ? static_cast<size_t>(s.argument)
                                            : r.n_args + captured_number(s.captured)]);
+    for (size_t i = 0; i < r.order.size(); ++i)
+      if (in[i].defined() && !r.order[i].empty()) in[i] = in[i].permute(r.order[i]);
     const std::vector<Tensor> values = v_->replay().run(in);
     variable_list given;
     for (size_t k = 0; k < grads.size(); ++k) {
@@ -466,23 +522,21 @@ void check_writes(const Recording& r, const Args& args) {
   }
 }
 
-/// What the function returned as its result k. A plan may give an input in the place of a result
-/// that has the same values; to the caller that is a tensor of its own, unless the function
-/// returned the very input.
+/// What the function returned as its result k.
 Tensor result_of(const Recording& r, size_t k, const Args& args, ArrayRef<Tensor> arguments,
                  ArrayRef<Tensor> captured, const Values& all) {
   if (r.result[k] < 0) return {};
+  if (const auto& view = r.view_of[k]; view.input >= 0 && !r.requires_grad[k]) {
+    const auto input = static_cast<size_t>(view.input);
+    const Tensor& base = input < args.size() ? arguments[input] : captured[input - args.size()];
+    if (base.defined() && !base.impl()->wants_grad()) return view.chain.apply_to(base);
+  }
   if (const int64_t i = r.same_as[k]; i >= 0) {
     const auto input = static_cast<size_t>(i);
     const Tensor& same = input < args.size() ? args[input] : captured[input - args.size()];
     if (same.defined()) return same;
   }
-  const Tensor& t = all[static_cast<size_t>(r.result[k])];
-  const auto is_same = [&](const Tensor& o) { return o.is_same(t); };
-  if (std::any_of(arguments.begin(), arguments.end(), is_same) ||
-      std::any_of(captured.begin(), captured.end(), is_same))
-    return Tensor(t.impl()->alias());
-  return t;
+  return all[static_cast<size_t>(r.result[k])];
 }
 
 Args run(const Variant& v, const Args& args) {
@@ -503,10 +557,16 @@ Args run(const Variant& v, const Args& args) {
   // As in eager, gradients that the function throws away make room for new ones.
   for (const auto& c : r.grads)
     if (c.discards && grad_of(c, args)) set_grad(c, args, Tensor());
+  Values laid;
+  if (v.reorders) {
+    for (size_t i = 0; i < args.size(); ++i) laid.push_back(laid_out(r, i, args[i]));
+    arguments = {laid.data(), laid.size()};
+  }
   Values all;
   all.resize(v.program->n_results());
   v.program->run(arguments, captured, all.data());
   leave_gradients(r, args, inputs, all);
+  for (const auto& f : r.flags_set) *f.flag = f.value;
   Args results;
   for (size_t k = 0; k < r.result.size(); ++k)
     results.push_back(result_of(r, k, args, arguments, captured, all));
@@ -559,6 +619,7 @@ struct State {
   std::vector<Tensor> written;  // by Graph::writes, then by Recording::grad_inputs
   std::vector<Tensor> places;   // by Recording::grad_inputs: the gradients themselves
   std::vector<Tensor> grads;    // by Recording::grads
+  std::vector<bool> flags;      // by Recording::flags_set
 };
 
 /// The tensor that is written; undefined for gradients, which are looked at by leaf.
@@ -579,6 +640,7 @@ State state_of(const Recording& r, const Args& args) {
     const Tensor* grad = grad_of(c, args);
     s.grads.push_back(grad ? *grad : Tensor());
   }
+  for (const auto& f : r.flags_set) s.flags.push_back(*f.flag);
   return s;
 }
 
@@ -592,6 +654,7 @@ void restore(const State& s, const Recording& r, const Args& args) {
     set_grad(r.grad_inputs[i], args, s.places[i]);
   }
   for (size_t i = 0; i < s.grads.size(); ++i) set_grad(r.grads[i], args, s.grads[i]);
+  for (size_t i = 0; i < s.flags.size(); ++i) *r.flags_set[i].flag = s.flags[i];
 }
 
 void compare(const Tensor& compiled, const Tensor& eager, const char* what, size_t i,
@@ -629,13 +692,10 @@ Args verified(const Variant& v, const Args& args, const CompiledFunction::Body& 
   return {eager.begin(), eager.end()};
 }
 
-bool follows_a_builder(const Args& args) {
-  for (const Tensor& a : args) {
-    if (!a.defined() || !a.impl()->is_pending()) continue;
-    const Recorder* r = a.impl()->storage->pending.load(std::memory_order_acquire);
-    if (r && r->follows()) return true;
-  }
-  return false;
+bool is_declared(const Tensor& t) {
+  if (!t.defined() || !t.impl()->is_pending()) return false;
+  const Recorder* r = t.impl()->storage->pending.load(std::memory_order_acquire);
+  return r && r->follows();
 }
 
 }  // namespace
@@ -646,10 +706,7 @@ bool follows_a_builder(const Args& args) {
 void CompiledFunction::Impl::release_others() {
   constexpr int64_t kMuch = 16 << 20;
   int64_t bytes = 0;
-  for (const auto& v : all) {
-    if (v->program) bytes += v->program->release_idle();
-    if (v->backward) bytes += v->backward->release_idle();
-  }
+  for (const auto& v : all) bytes += v->release_idle();
   if (bytes > kMuch) memory::trim();
 }
 
@@ -678,9 +735,15 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
   v->signature.inference = t_mode.inference;
   v->signature.default_dtype = get_default_dtype();
   const TensorFunction function = [&](const variable_list& in) { return body(in, &v->like); };
-  v->recording =
-      record(function, {args.data(), args.size()}, {.backward = true, .later_grads = true});
+  v->recording = record(function, {args.data(), args.size()},
+                        {.backward = true, .later_grads = true, .layouts = true});
   Recording& r = v->recording;
+  for (const Tensor& t : r.graph.captured)
+    TANDEM_CHECK(!is_declared(t), "compile: the function takes a declared tensor (", t.impl()->type,
+                 ") from outside, which has no values of its own. Pass it as an "
+                 "argument: then what the function does becomes a part of the declared graph.");
+  v->reorders =
+      std::any_of(r.order.begin(), r.order.end(), [](const Dims& o) { return !o.empty(); });
   if (r.sources.empty() || r.differentiated.empty() || r.by_hand) {
     // Where nothing is written and no gradient is left, weights stay as they are for many calls.
     const bool inference = !r.by_hand && r.grads.empty() && r.graph.writes.empty();
@@ -689,6 +752,7 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
     ForwardBackward parts = cut(r);
     v->program = std::make_shared<Program>(parts.forward);
     v->backward = std::make_shared<Program>(parts.backward);
+    v->backward_graph = std::move(parts.backward);
     v->reads = std::move(parts.reads);
     v->n_kept = parts.n_kept;
     r.graph = std::move(parts.forward);
@@ -713,7 +777,7 @@ bool CompiledFunction::is_inlined() { return t_mode.recorder != nullptr; }
 Args CompiledFunction::call(const Args& args, const structure::Key& key, const Body& body,
                             std::shared_ptr<const void>* like) {
   Variant* v = impl_->find(args, key);
-  const bool as_it_is = !v && follows_a_builder(args);
+  const bool as_it_is = !v && std::any_of(args.begin(), args.end(), is_declared);
   std::optional<runtime::Pause> first_call;
   if (!v && !as_it_is) {
     first_call.emplace();

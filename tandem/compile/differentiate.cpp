@@ -2,6 +2,9 @@
 
 #include <map>
 
+#include "tandem/ops/creation_op.h"
+#include "tandem/ops/map_op.h"
+
 namespace tandem {
 namespace {
 
@@ -116,8 +119,94 @@ class Cutter {
   std::vector<Edge> kept_;
 };
 
+/// Leaves out what depends on gradients that are not there.
+class Pruner {
+ public:
+  Pruner(const Graph& g, const std::vector<ForwardBackward::Read>& reads,
+         const std::vector<bool>& given)
+      : g_(g) {
+    g.number();
+    states_.resize(g.nodes.size(), State::independent);
+    copies_.resize(g.nodes.size());
+    for (size_t i = 0; i < reads.size(); ++i)
+      if (reads[i].from == ForwardBackward::Read::From::grad)
+        state(*g.inputs[i]) = given[reads[i].index] ? State::there : State::absent;
+  }
+
+  PartOfBackward run() {
+    PartOfBackward part;
+    for (const NodePtr& n : g_.nodes) add(*n);
+    for (const NodePtr& n : g_.inputs) out_.inputs.push_back(copies_[n->walk_slot].front().node);
+    for (const Edge& e : g_.outputs) {
+      part.exists.push_back(state(*e.node) != State::absent);
+      if (part.exists.back()) out_.outputs.push_back(here(e));
+    }
+    out_.n_results = out_.outputs.size();
+    part.graph = std::move(out_);
+    return part;
+  }
+
+ private:
+  enum class State : char { independent, there, absent };  // of all gradients
+  State& state(const Node& n) { return states_[n.walk_slot]; }
+
+  Edge here(const Edge& e) { return copies_[e.node->walk_slot][e.index]; }
+
+  void put(const Node& n, Node& copy) {
+    for (uint32_t k = 0; k < n.n_outputs; ++k) copies_[n.walk_slot].push_back({NodePtr(&copy), k});
+  }
+
+  void add(const Node& n) {
+    if (n.op == &kInputOp) {
+      const bool absent = state(n) == State::absent;
+      return put(n, append(out_, kInputOp, {}, absent ? AttrRef(InputAttrs{}) : n.attrs()));
+    }
+    bool there = false, absent = false;
+    for (uint32_t i = 0; i < n.n_inputs; ++i) {
+      there |= state(*n.inputs()[i].node) == State::there;
+      absent |= state(*n.inputs()[i].node) == State::absent;
+    }
+    // A gradient is linear in those that it is made of: none of them there, none made.
+    state(n) = there ? State::there : absent ? State::absent : State::independent;
+    if (state(n) == State::absent) return;
+    if (const Edge* only = absent ? only_term(n) : nullptr)
+      return copies_[n.walk_slot].push_back(here(*only));
+    SmallVector<Edge, 4> inputs;
+    for (uint32_t i = 0; i < n.n_inputs; ++i) {
+      const Edge& e = n.inputs()[i];
+      inputs.push_back(state(*e.node) == State::absent ? zeros(e) : here(e));
+    }
+    put(n, append(out_, *n.op, {inputs.data(), inputs.size()}, n.attrs()));
+  }
+
+  // What a sum of two is where one of them is absent; null if it is not just the other one.
+  const Edge* only_term(const Node& n) {
+    if (n.op->map != MapFn::add) return nullptr;
+    const bool first = state(*n.inputs()[0].node) != State::absent;
+    const Edge& e = n.inputs()[first ? 0 : 1];
+    const bool as_it_is =
+        e.node->outputs()[e.index] == n.outputs()[0] && (first || n.attrs().as<MapAttrs>().a == 1);
+    return as_it_is ? &e : nullptr;
+  }
+
+  Edge zeros(const Edge& e) {
+    const TensorType& t = e.node->outputs()[e.index];
+    return {NodePtr(&append(out_, kFull, {}, FullAttrs{t.sizes, t.dtype, t.device, 0})), 0};
+  }
+
+  const Graph& g_;
+  Graph out_;
+  std::vector<State> states_;                 // by node
+  std::vector<SmallVector<Edge, 1>> copies_;  // by node: its outputs in the part
+};
+
 }  // namespace
 
 ForwardBackward cut(const Recording& r) { return Cutter(r).run(); }
+
+PartOfBackward part_of(const Graph& backward, const std::vector<ForwardBackward::Read>& reads,
+                       const std::vector<bool>& given) {
+  return Pruner(backward, reads, given).run();
+}
 
 }  // namespace tandem

@@ -23,4 +23,14 @@ struct ForwardBackward {
 
 ForwardBackward cut(const Recording& r);
 
+/// The gradient of some of the results only.
+struct PartOfBackward {
+  Graph graph;               // inputs as in the whole; those of other results' gradients undefined
+  std::vector<bool> exists;  // by result of the whole: something flows to it; the graph's results
+};
+/// `given` says which of the differentiated results have a gradient. The others have none, which is
+/// not the same as zero: zero times infinity is not a number.
+PartOfBackward part_of(const Graph& backward, const std::vector<ForwardBackward::Read>& reads,
+                       const std::vector<bool>& given);
+
 }  // namespace tandem

@@ -1,5 +1,6 @@
 #include "tandem/compile/lazy.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <list>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "tandem/compile/program.h"
+#include "tandem/core/apply.h"
 #include "tandem/core/recorder.h"
 
 namespace tandem {
@@ -65,6 +67,62 @@ void give_memory(Storage& s, const Tensor& result) {
   s.pending.store(nullptr, std::memory_order_release);
 }
 
+// Stands for what could not be computed, and says why.
+class Failed final : public Recorder {
+ public:
+  explicit Failed(std::string why) : why_(std::move(why)) {}
+  void look(TensorImpl* t, const char* call) override {
+    TANDEM_CHECK(false, call, ": this tensor (", t->type,
+                 ") was recorded by a LazyGuard and could not be computed: ", why_);
+  }
+  void look(const OpDef& op) override {
+    TANDEM_CHECK(false, op.name, ": an argument could not be computed: ", why_);
+  }
+
+ private:
+  const std::string why_;
+};
+
+// Tensors may outlive everything, and failures are rare: they are kept.
+Recorder* failed(const std::string& why) {
+  static std::mutex mutex;
+  static auto* all = new std::list<Failed>;
+  const std::lock_guard lock(mutex);
+  return &all->emplace_back(why);
+}
+
+// What can be computed of the results, op by op; the others are undefined. Inputs that the graph
+// writes may have been written already.
+std::vector<Tensor> run_what_can_be(const Graph& g) {
+  g.number();
+  std::vector<std::vector<Tensor>> values(g.nodes.size());
+  for (size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i]->walk_slot] = {g.captured[i]};
+  for (const Graph::Write& w : g.writes) values[g.inputs[w.input]->walk_slot] = {Tensor()};
+  for (const NodePtr& n : g.nodes) {
+    if (n->op == &kInputOp) continue;
+    std::vector<Tensor>& out = values[n->walk_slot];
+    out.resize(n->n_outputs);
+    std::vector<TensorArg> args;
+    for (uint32_t i = 0; i < n->n_inputs; ++i) {
+      const Edge& e = n->inputs()[i];
+      args.push_back(values[e.node->walk_slot][e.index]);
+    }
+    const auto is_missing = [](const TensorArg& a) { return !a.impl; };
+    if (std::any_of(args.begin(), args.end(), is_missing)) continue;
+    try {
+      if (n->op == &kConstantOp)
+        out[0] = n->attrs().as<ConstantAttrs>().value.tensor;
+      else
+        apply(*n->op, args, n->attrs(), out.data());
+    } catch (const Error&) {
+      out.assign(n->n_outputs, Tensor());
+    }
+  }
+  std::vector<Tensor> results;
+  for (const Edge& e : g.outputs) results.push_back(values[e.node->walk_slot][e.index]);
+  return results;
+}
+
 class LazyRecorder final : public Recorder {
  public:
   LazyRecorder() : thread_(std::this_thread::get_id()) {}
@@ -75,7 +133,9 @@ class LazyRecorder final : public Recorder {
         ") is looked at by another thread than the one that deferred it. Call eval() there "
         "first.");
     // Also for what was only read: its values may be changed through the pointer that is asked for.
-    if (owns(t->storage.get())) flush();
+    if (owns(t->storage.get())) return flush();
+    Recorder* other = t->storage->pending.load(std::memory_order_acquire);
+    if (other && other != this) other->look(t, call);
   }
   void look(const OpDef&) override { flush(); }
   bool keeps_branches() const override { return false; }
@@ -89,6 +149,7 @@ class LazyRecorder final : public Recorder {
   int64_t runs = 0;
 
  private:
+  void rescue(const Graph& g, const std::vector<Storage*>& wanted, const Error& e);
   static constexpr size_t kMostNodes = 20000;
   bool is_constant(const TensorImpl* t) const override { return t->type.weak; }
   void wrote_outside(Storage& s) override { s.pending.store(this, std::memory_order_release); }
@@ -107,7 +168,8 @@ void LazyRecorder::flush() {
     if (b.captured >= 0 && b.written) {
       g.writes.push_back({0, static_cast<uint32_t>(b.captured)});
       written.push_back(s);
-    } else if (s->kind == Storage::Kind::kPending && s->refs.load(std::memory_order_acquire) > 1) {
+    } else if (b.captured < 0 && s->kind == Storage::Kind::kPending &&
+               s->refs.load(std::memory_order_acquire) > 1) {
       // Tensors that are only held here are of no use to anyone any more.
       wanted.push_back(s);
       g.outputs.push_back(b.value);
@@ -134,10 +196,32 @@ void LazyRecorder::flush() {
         for (Storage* s : storages) s->pending.store(r, std::memory_order_release);
       }
     } unmark(written, this);
-    const std::vector<Tensor> results = program->run({captured_.data(), captured_.size()});
+    std::vector<Tensor> results;
+    try {
+      results = program->run({captured_.data(), captured_.size()});
+    } catch (const Error& e) {
+      unmark.back = nullptr;  // they keep what was written so far
+      rescue(g, wanted, e);
+      throw;
+    }
     unmark.back = nullptr;
     ++runs;
     for (size_t i = 0; i < wanted.size(); ++i) give_memory(*wanted[i], results[i]);
+  }
+  forget();
+}
+
+// One value that cannot be computed is no reason to lose the others that were pending with it.
+void LazyRecorder::rescue(const Graph& g, const std::vector<Storage*>& wanted, const Error& e) {
+  const std::vector<Tensor> results = run_what_can_be(g);
+  Recorder* failure = nullptr;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (results[i].defined()) {
+      give_memory(*wanted[i], results[i].clone());
+    } else {
+      if (!failure) failure = failed(e.what());
+      wanted[i]->pending.store(failure, std::memory_order_release);
+    }
   }
   forget();
 }
@@ -154,7 +238,7 @@ void LazyRecorder::forget() {
   is_written_outside_.clear();
   differentiable_.clear();
   differentiable_edges_.clear();
-  view_inputs_.clear();
+  own_inputs_.clear();
 }
 
 LazyRecorder& recorder() {

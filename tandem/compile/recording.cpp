@@ -38,11 +38,22 @@ class FunctionRecorder final : public Recorder {
         op.name, " outside of the compiled function.");
   }
 
-  void note_flag(const std::shared_ptr<const bool>& flag) override {
+  void note_flag(const std::shared_ptr<bool>& flag) override {
     if (outer_) outer_->note_flag(flag);
-    auto& flags = recording_.flags;
-    const auto known = [&](const auto& f) { return f.flag == flag; };
-    if (std::none_of(flags.begin(), flags.end(), known)) flags.push_back({flag, *flag});
+    if (!knows(recording_.flags, flag) && !knows(flags_before_, flag))
+      recording_.flags.push_back({flag, *flag});
+  }
+  void write_flag(const std::shared_ptr<bool>& flag) override {
+    if (outer_) outer_->write_flag(flag);
+    if (!knows(flags_before_, flag)) flags_before_.push_back({flag, *flag});
+  }
+  void note_list(const std::shared_ptr<const std::vector<Tensor>>& list) override {
+    if (outer_) outer_->note_list(list);
+    const auto same = [&](const auto& l) { return l.list == list; };
+    if (std::any_of(recording_.lists.begin(), recording_.lists.end(), same)) return;
+    Recording::ListGuard guard{list, {}};
+    for (const Tensor& t : *list) guard.tensors.push_back(t.impl());
+    recording_.lists.push_back(std::move(guard));
   }
 
   void touch_grad(Node& leaf) override {
@@ -57,10 +68,16 @@ class FunctionRecorder final : public Recorder {
   Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
 
  private:
+  using Flags = std::vector<Recording::FlagGuard>;
+  static bool knows(const Flags& flags, const std::shared_ptr<bool>& flag) {
+    return std::any_of(flags.begin(), flags.end(), [&](const auto& f) { return f.flag == flag; });
+  }
+
   void capturing(Storage& s) override;
   void make_zero(GradSlot& slot);
   bool add_grad_input(const GradSlot& slot, int64_t argument);
   Tensor stand_in(const Tensor& arg);
+  Tensor lie_as(const TensorImpl* a);
   void add_grad_changes(ArrayRef<Tensor> args);
   void add_writes(ArrayRef<Tensor> args);
   void add_same_as(const Tensor& result);
@@ -69,7 +86,6 @@ class FunctionRecorder final : public Recorder {
   void add_sources(variable_list& targets);
   variable_list walk_back(const variable_list& outputs, const variable_list& grads,
                           const variable_list& targets) const;
-  void note_dependencies(size_t first_grad);
   using OutsideValues = std::unordered_map<const Storage*, std::pair<Edge, bool>>;
   OutsideValues values_outside() const;
   bool restore_values(const OutsideValues& before);
@@ -78,8 +94,9 @@ class FunctionRecorder final : public Recorder {
 
   Recorder* const outer_ = t_mode.recorder;
   Recording recording_;
+  Flags flags_before_;          // what those that the function has set were
   variable_list arguments_in_;  // what the function sees
-  bool later_grads_ = false;
+  bool later_grads_ = false, layouts_ = false;
   bool body_ = false;                                 // RecordOptions::body
   bool in_backward_ = false;                          // True iff the function has returned.
   std::unordered_map<const Storage*, Node*> zeroed_;  // gradients that are zero, and whose they are
@@ -171,11 +188,49 @@ bool FunctionRecorder::add_grad_input(const GradSlot& slot, int64_t argument) {
   return true;
 }
 
+// Note: arguments in another order
+// Whether contiguous() or reshape() copies depends on how a tensor lies in memory, and a write to
+// what they gave reaches the argument or does not. So the function sees an argument that lies as
+// the real one does. The graph takes its dimensions in the order of memory, in which every view
+// that the argument has is one of the graph's value too. If gaps are left then, or elements that
+// are shown twice, the strides are for show: the executor makes a dense copy of such an argument.
+Tensor FunctionRecorder::lie_as(const TensorImpl* a) {
+  const size_t n = a->strides.size();
+  Dims& order = recording_.order.back();
+  for (size_t d = 0; d < n; ++d) order.push_back(static_cast<int64_t>(d));
+  std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+    return a->strides[static_cast<size_t>(x)] > a->strides[static_cast<size_t>(y)];
+  });
+  TensorType type = a->type;
+  Dims strides, back(n, 0);
+  for (size_t d = 0; d < n; ++d) {
+    const auto from = static_cast<size_t>(order[d]);
+    type.sizes[d] = a->type.sizes[from];
+    strides.push_back(a->strides[from]);
+    back[from] = static_cast<int64_t>(d);
+  }
+  const Tensor base = placeholder(type);
+  if (!is_contiguous(type.sizes, strides)) {
+    base.impl()->strides = strides;
+    base.impl()->contiguous = false;
+    bindings_.at(base.impl()->storage.get()).strides = strides;
+  }
+  if (std::is_sorted(order.begin(), order.end())) {
+    order.clear();
+    return base;
+  }
+  return base.permute(back);
+}
+
 // A leaf's gradient goes where that of the argument would.
 Tensor FunctionRecorder::stand_in(const Tensor& arg) {
-  if (!arg.defined()) return {};
+  recording_.order.emplace_back();
+  if (!arg.defined()) {
+    arguments_.push_back(nullptr);  // it still has a place
+    return {};
+  }
   TensorImpl* a = arg.impl();
-  Tensor t = placeholder(a->type);
+  Tensor t = layouts_ && !a->contiguous ? lie_as(a) : placeholder(a->type);
   if (!is_floating(a->type.dtype) || !(a->wants_grad() || body_)) return t;
   if (body_) {
     // Something that has a history, whichever it will be.
@@ -271,6 +326,21 @@ void FunctionRecorder::add_same_as(const Tensor& result) {
     if (result.defined() && result.is_same(captured_[i]))
       same = static_cast<int64_t>(arguments_in_.size() + i);
   recording_.same_as.push_back(same);
+  Recording::ResultView& view = recording_.view_of.emplace_back();
+  if (!result.defined() || same >= 0 || !result.impl()->view) return;
+  const auto found = bindings_.find(result.impl()->storage.get());
+  if (found == bindings_.end() || !(found->second.written || !found->second.strides.empty()))
+    return;
+  const Binding& b = found->second;
+  const TensorImpl* root = result.impl()->view->root();
+  const bool of_input =
+      b.argument >= 0
+          ? shows_all(root, b)
+          : b.captured >= 0 && root == captured_[static_cast<size_t>(b.captured)].impl();
+  if (!of_input) return;
+  view.input =
+      b.argument >= 0 ? b.argument : static_cast<int64_t>(arguments_in_.size()) + b.captured;
+  view.chain = {result.impl()->view->last};
 }
 
 // Leaves whose gradients the function changes, with what their hooks did to them.
@@ -288,17 +358,17 @@ struct History {
   bool own_gradients = false;  // there is a hook or a Function of the user's
 };
 
-History history_of(const Tensor& t) {
+// Up to the nodes that `ends` has, which belong to whoever differentiates the call.
+History history_of(const Tensor& t, const std::unordered_set<const Node*>& ends) {
   History h;
   std::vector<const Node*> stack{t.impl()->edge.node.get()};
   std::unordered_set<const Node*> seen;
   while (!stack.empty()) {
     const Node* n = stack.back();
     stack.pop_back();
-    if (!n || !seen.insert(n).second) continue;
+    if (!n || ends.contains(n) || !seen.insert(n).second) continue;
     h.passed |= n->released;
-    // Hooks of leaves are called where the gradient arrives.
-    if (const NodeExtra* extra = n->extra; extra && !n->is_leaf())
+    if (const NodeExtra* extra = n->extra)
       h.own_gradients |=
           !extra->hooks.empty() || (extra->custom && !extra->custom->repeats_forward());
     for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
@@ -320,6 +390,10 @@ void FunctionRecorder::add_sources(variable_list& targets) {
     targets.push_back(t);
   }
   for (const Tensor& t : differentiable_) {
+    // A view that was made without grad mode, of something that was written since: no gradient
+    // could flow from what was made of it.
+    const ViewInfo* view = t.impl()->view;
+    if (view && view->creation != CreationMeta::DEFAULT && t.impl()->view_is_stale()) continue;
     if (!is_new(t)) continue;
     recording_.sources.push_back({-1, t, -1});
     targets.push_back(t);
@@ -342,27 +416,6 @@ variable_list FunctionRecorder::walk_back(const variable_list& outputs, const va
   variable_list result;
   for (auto& t : walk.targets) result.push_back(std::move(t.grad));
   return result;
-}
-
-// Which of the results' gradients each source's depends on. The former are arguments of the graph.
-void FunctionRecorder::note_dependencies(size_t first_grad) {
-  const size_t n = arguments_.size() - first_grad;
-  if (n > 64) return;
-  std::unordered_map<const Node*, uint64_t> by;
-  for (size_t k = 0; k < n; ++k) by[arguments_[first_grad + k].get()] = uint64_t{1} << k;
-  for (size_t i = recording_.forward_nodes; i < graph_.nodes.size(); ++i) {
-    const Node& node = *graph_.nodes[i];
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < node.n_inputs; ++k)
-      if (const auto found = by.find(node.inputs()[k].node.get()); found != by.end())
-        bits |= found->second;
-    if (bits != 0) by[&node] |= bits;
-  }
-  for (auto& s : recording_.sources)
-    if (s.gradient >= 0) {
-      const auto found = by.find(graph_.outputs[static_cast<size_t>(s.gradient)].node.get());
-      if (found != by.end()) s.by = found->second;
-    }
 }
 
 FunctionRecorder::OutsideValues FunctionRecorder::values_outside() const {
@@ -396,20 +449,19 @@ bool FunctionRecorder::restore_values(const OutsideValues& before) {
 void FunctionRecorder::add_backward(const variable_list& results) {
   Recording& r = recording_;
   variable_list outputs, targets, grads_in;
+  add_sources(targets);
+  if (targets.empty()) return;
+  std::unordered_set<const Node*> ends;
+  for (const Tensor& t : targets) ends.insert(t.impl()->grad_edge().node.get());
   for (size_t i = 0; i < results.size(); ++i) {
     if (!r.requires_grad[i] || r.same_as[i] >= 0) continue;
-    const History history = history_of(results[i]);
+    const History history = history_of(results[i], ends);
     if (history.passed) continue;
     r.has_own_gradients |= history.own_gradients;
     r.differentiated.push_back(static_cast<int64_t>(i));
     outputs.push_back(results[i]);
   }
   if (outputs.empty()) return;
-  add_sources(targets);
-  if (targets.empty()) {
-    r.differentiated.clear();
-    return;
-  }
   r.forward_nodes = graph_.nodes.size();
   const size_t n_arguments = arguments_.size();
   const OutsideValues before = values_outside();
@@ -426,7 +478,6 @@ void FunctionRecorder::add_backward(const variable_list& results) {
   if (!r.by_hand) {
     for (size_t i = 0; i < grads.size(); ++i)
       if (grads[i].defined()) r.sources[i].gradient = add_result(grads[i]);
-    note_dependencies(n_arguments);
     return;
   }
   // The call itself can be compiled all the same.
@@ -442,17 +493,19 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
                                 RecordOptions options) {
   struct Restore {
     FunctionRecorder* r;
-    ~Restore() { r->restore_outside(); }
+    ~Restore() {
+      r->restore_outside();
+      // A body is a part of a function, which goes on with them.
+      if (!r->body_)
+        for (const auto& f : r->flags_before_) *f.flag = f.value;
+    }
   } restore{this};
   recording_.n_args = args.size();
   later_grads_ = options.later_grads;
+  layouts_ = options.layouts;
   body_ = options.body;
-  for (const Tensor& a : args) {
-    arguments_in_.push_back(stand_in(a));
-    // Arguments that are not there still have a place.
-    if (!a.defined()) arguments_.push_back(nullptr);
-  }
   const RecorderScope scope(this);
+  for (const Tensor& a : args) arguments_in_.push_back(stand_in(a));
   const BatchFallbacks fallbacks;
   const variable_list results = fn(arguments_in_);
   recording_.one_by_one.assign(fallbacks.names.begin(), fallbacks.names.end());
@@ -461,6 +514,10 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
     recording_.requires_grad.push_back(t.defined() && t.requires_grad());
     add_same_as(t);
   }
+  for (const auto& f : flags_before_) recording_.flags_set.push_back({f.flag, *f.flag});
+  // Lists that the function itself has changed since it read them are its own.
+  std::erase_if(recording_.flags,
+                [&](const auto& f) { return *f.flag != f.value && !knows(flags_before_, f.flag); });
   add_grad_changes(args);
   add_hooks(args);
   if (options.backward && t_mode.grad) add_backward(results);
@@ -485,6 +542,18 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options) {
   FunctionRecorder recorder;
   return recorder.run(fn, args, options);
+}
+
+Tensor laid_out(const Recording& r, size_t i, const Tensor& argument) {
+  if (i >= r.order.size() || r.order[i].empty() || !argument.defined()) return argument;
+  auto t = argument.impl()->alias();
+  for (size_t d = 0; d < r.order[i].size(); ++d) {
+    const auto from = static_cast<size_t>(r.order[i][d]);
+    t->type.sizes[d] = argument.impl()->type.sizes[from];
+    t->strides[d] = argument.impl()->strides[from];
+  }
+  t->contiguous = is_contiguous(t->type.sizes, t->strides);
+  return Tensor(std::move(t));
 }
 
 Graph with_detached(const Recording& r, const Graph& graph, bool ignore_mode) {

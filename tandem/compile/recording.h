@@ -15,12 +15,21 @@ struct Recording {
   /// the gradients by `sources`.
   Graph graph;
 
-  size_t n_args = 0;            // of the function
+  size_t n_args = 0;  // of the function
+  /// By argument of the function: how its dimensions are permuted for the graph; empty: not at all.
+  std::vector<Dims> order;
   std::vector<int64_t> result;  // by result of the function: which of the graph's, -1 if undefined
   std::vector<bool> requires_grad;  // by result of the function
   /// By result of the function: which input it is itself, by number among the arguments, then what
   /// was captured; -1 where it is a tensor of its own.
   std::vector<int64_t> same_as;
+  /// By result of the function: the same for views of an input that shares no memory with what the
+  /// plan gives, as it was written or did not lie in one piece.
+  struct ResultView {
+    int64_t input = -1;
+    ViewChain chain;
+  };
+  std::vector<ResultView> view_of;
 
   /// The function left another gradient in a leaf than it found.
   struct GradChange {
@@ -56,20 +65,27 @@ struct Recording {
     unsigned next = 0;  // number
   };
   std::vector<HookGuard> hooks;
-  /// and these flags have these values.
+  /// and these flags have these values,
   struct FlagGuard {
-    std::shared_ptr<const bool> flag;
+    std::shared_ptr<bool> flag;
     bool value;
   };
   std::vector<FlagGuard> flags;
+  /// and these lists hold these tensors, told by where they are.
+  struct ListGuard {
+    std::shared_ptr<const std::vector<Tensor>> list;
+    std::vector<const TensorImpl*> tensors;
+  };
+  std::vector<ListGuard> lists;
+
+  /// The function leaves these flags with these values.
+  std::vector<FlagGuard> flags_set;
 
   /// A tensor that results can be differentiated by.
   struct Source {
     int64_t argument = -1;
     Tensor captured;        // where it is not an argument
     int64_t gradient = -1;  // which result of the graph is its gradient; -1: nothing flows to it
-    uint64_t by =
-        ~uint64_t{0};  // bit k: it depends on the gradient by number k of `differentiated`
   };
   std::vector<Source> sources;
   std::vector<int64_t>
@@ -97,6 +113,8 @@ struct RecordOptions {
   /// Gradients are those that leaves have when it is run (Recording::grad_inputs); otherwise those
   /// that they have now.
   bool later_grads = false;
+  /// Arguments lie in memory as they do now whenever it is run, and the function sees how.
+  bool layouts = false;
   /// Record a body whose arguments differ from run to run: gradients may flow to each of them, and
   /// to each tensor from outside by its own history.
   bool body = false;
@@ -105,6 +123,9 @@ struct RecordOptions {
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,
 /// tensors and gradients outside are afterwards as before.
 Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options = {});
+
+/// Argument i of the function as the graph takes it; it has no history.
+Tensor laid_out(const Recording& r, size_t i, const Tensor& argument);
 
 /// The recorded graph in a form that can be differentiated op by op: what the function saw detached
 /// is so there and, unless `ignore_mode`, what it did without grad mode. Numbers of inputs, outputs

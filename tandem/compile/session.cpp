@@ -524,6 +524,11 @@ const Session::Impl::Plan& Session::Impl::plan(const std::vector<Tensor>& fetche
 }
 
 std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const Feeds& feeds) {
+  TANDEM_CHECK(
+      !t_mode.recorder || !t_mode.recorder->keeps_branches(),
+      "run: a session cannot be run while a function is being recorded (by compile, trace, "
+      "vmap, a choice or a loop): it runs a program of its own. Run it outside, or write "
+      "the function with ordinary tensors instead of declared ones.");
   const NoGradGuard no_grad;
   const RecorderScope eager(nullptr);
   const Impl::Plan& plan = impl_->plan(fetches);

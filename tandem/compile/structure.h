@@ -188,7 +188,7 @@ class Key {
   friend bool operator==(const Key& a, const Key& b) { return a.words_ == b.words_; }
 
  private:
-  SmallVector<uint64_t, 4> words_;
+  SmallVector<uint64_t, 12> words_;
 };
 
 template <class T>

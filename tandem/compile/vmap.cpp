@@ -41,8 +41,14 @@ class SampleRecorder final : public Recorder {
  public:
   SampleRecorder() : outer_(t_mode.recorder) {}
 
-  void note_flag(const std::shared_ptr<const bool>& flag) override {
+  void note_flag(const std::shared_ptr<bool>& flag) override {
     if (outer_) outer_->note_flag(flag);
+  }
+  void write_flag(const std::shared_ptr<bool>& flag) override {
+    if (outer_) outer_->write_flag(flag);
+  }
+  void note_list(const std::shared_ptr<const std::vector<Tensor>>& list) override {
+    if (outer_) outer_->note_list(list);
   }
 
   void look(TensorImpl* t, const char* call) override {

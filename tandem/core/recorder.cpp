@@ -1,17 +1,12 @@
 #include "tandem/core/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "tandem/core/node_extra.h"
 
 namespace tandem {
 namespace {
-
-// True iff the tensor shows all of a value of that type as it is.
-bool shows_all(const TensorImpl* t, const TensorType& base) {
-  return t->offset == 0 && t->contiguous && t->type.dtype == base.dtype &&
-         t->type.sizes == base.sizes;
-}
 
 // True iff the tensor, seen as the base of others, reaches everything that its storage holds.
 bool spans_storage(const TensorImpl* t) {
@@ -98,6 +93,11 @@ Tensor Recorder::placeholder(const TensorType& type, std::string name) {
   return t;
 }
 
+bool Recorder::shows_all(const TensorImpl* t, const Binding& b) {
+  return t->offset == 0 && t->type.dtype == b.base.dtype && t->type.sizes == b.base.sizes &&
+         (b.strides.empty() ? t->contiguous : t->strides == b.strides);
+}
+
 Recorder::Binding& Recorder::binding(TensorImpl* t) {
   Storage* s = t->storage.get();
   if (const auto found = bindings_.find(s); found != bindings_.end()) return found->second;
@@ -140,7 +140,7 @@ Edge Recorder::capture_input(const Tensor& t) {
   return {NodePtr(&node), 0};
 }
 
-bool Recorder::is_view_input(TensorImpl* t) const {
+bool Recorder::is_own_input(TensorImpl* t) const {
   if (separates_histories() && !t->view && t->wants_grad()) {
     const auto found = bindings_.find(t->storage.get());
     return found != bindings_.end() && found->second.captured >= 0 && !found->second.written &&
@@ -156,10 +156,19 @@ bool Recorder::is_view_input(TensorImpl* t) const {
 }
 
 ViewChain Recorder::chain_of(TensorImpl* t, const Binding& b) {
+  const auto is_window = [](const ViewStep* s) { return s->op == &kAsStrided; };
   if (t->view) {
     const TensorImpl* root = t->view->root();
-    if (root->storage == t->storage && shows_all(root, b.base)) return {t->view->last};
+    const ViewChain chain{t->view->last};
+    const std::vector<const ViewStep*> steps = chain.steps();
+    if (root->storage == t->storage && shows_all(root, b) &&
+        (b.strides.empty() || std::none_of(steps.begin(), steps.end(), is_window)))
+      return chain;
   }
+  TANDEM_CHECK(b.strides.empty(),
+               "as_strided: an argument of a recorded function that does not lie in one piece (",
+               b.base, " with strides ", b.strides,
+               ") can be seen by its elements only, not by its memory. Pass it as contiguous().");
   TANDEM_CHECK(t->type.dtype == b.base.dtype, "a view of other memory as ", name_of(t->type.dtype),
                " cannot be recorded: the memory holds ", name_of(b.base.dtype));
   auto* step = new ViewStep;
@@ -178,8 +187,8 @@ Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
 }
 
 Edge Recorder::value_of(TensorImpl* t) {
-  if (is_view_input(t)) {
-    auto [at, fresh] = view_inputs_.try_emplace(t);
+  if (is_own_input(t)) {
+    auto [at, fresh] = own_inputs_.try_emplace(t);
     if (fresh) {
       const Tensor view{intrusive_ptr<TensorImpl>(t)};
       at->second = capture_input(view);
@@ -199,20 +208,20 @@ Edge Recorder::value_of(TensorImpl* t) {
         known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
     if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
   }
-  return shows_all(t, b.base) ? b.value : view_of(t, b);
+  return shows_all(t, b) ? b.value : view_of(t, b);
 }
 
 void Recorder::write(TensorImpl* t, const Edge& value) {
   Binding& b = binding(t);
   if (b.captured >= 0) {
-    std::erase_if(view_inputs_, [&](const auto& v) { return v.first->storage == t->storage; });
+    std::erase_if(own_inputs_, [&](const auto& v) { return v.first->storage == t->storage; });
     TensorImpl* root = t->view ? t->view->root() : t;
     for (TensorImpl* touched : {t, root}) {
       if (is_written_outside_.insert(touched).second)
         written_outside_.emplace_back(Tensor(intrusive_ptr<TensorImpl>(touched)), touched->edge);
     }
   }
-  if (shows_all(t, b.base))
+  if (shows_all(t, b))
     b.value = value;
   else
     b.value = {NodePtr(&append(graph_, kViewScatter, {b.value, value},

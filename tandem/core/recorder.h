@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,7 +58,11 @@ class Recorder {
   /// one without a history shows the same memory.
   virtual bool separates_histories() const { return false; }
   /// A flag is being read (core/flag.h).
-  virtual void note_flag(const std::shared_ptr<const bool>&) {}
+  virtual void note_flag(const std::shared_ptr<bool>&) {}
+  /// A flag is about to be set.
+  virtual void write_flag(const std::shared_ptr<bool>&) {}
+  /// A list of tensors, which somebody may change later, is being read.
+  virtual void note_list(const std::shared_ptr<const std::vector<Tensor>>&) {}
   /// The gradient that a leaf keeps is about to be read or changed.
   virtual void touch_grad(Node& leaf);
   /// The leaf's gradient is to be forgotten or, if it has one, to be zero. False: nothing was
@@ -82,6 +87,7 @@ class Recorder {
     Edge value;
     int64_t captured = -1;  // position among the captured, for what came from outside
     int64_t argument = -1;  // position among the arguments
+    Dims strides;           // of an argument that shows gaps or one element twice; else empty
     uint32_t version = 0;   // what came from outside had this version
     bool written = false;
   };
@@ -96,6 +102,8 @@ class Recorder {
   /// Where the leaf's gradient is noted; made if it was not, which is what `fresh` says.
   GradSlot& grad_slot(Node& leaf, bool* fresh = nullptr);
   Binding& binding(TensorImpl* t);
+  /// True iff the tensor shows all of what its storage holds, as it is.
+  static bool shows_all(const TensorImpl* t, const Binding& b);
   /// A tensor from outside is about to be used for the first time.
   virtual void capturing(Storage&) {}
   /// True iff the tensor, which is not pending, is the same in every run of what is recorded.
@@ -119,9 +127,9 @@ class Recorder {
   /// Tensors from outside, with what led to them before they were written.
   std::vector<std::pair<Tensor, Edge>> written_outside_;
   std::unordered_set<const TensorImpl*> is_written_outside_;
-  /// Views from outside that have a history of their own: inputs by themselves, so that gradients
-  /// reach them, until the memory is written.
-  std::unordered_map<const TensorImpl*, Edge> view_inputs_;
+  /// Tensors from outside that have a history of their own, views mostly: inputs by themselves, so
+  /// that gradients reach them, until the memory is written.
+  std::unordered_map<const TensorImpl*, Edge> own_inputs_;
   /// Tensors from outside that need a gradient, in order of use.
   std::vector<Tensor> differentiable_;
   std::set<std::pair<const Node*, uint32_t>> differentiable_edges_;
@@ -133,7 +141,7 @@ class Recorder {
 
   Binding capture(TensorImpl* t);
   Edge capture_input(const Tensor& t);
-  bool is_view_input(TensorImpl* t) const;
+  bool is_own_input(TensorImpl* t) const;
   Edge view_of(TensorImpl* t, const Binding& b);
   ViewChain chain_of(TensorImpl* t, const Binding& b);
 
@@ -157,6 +165,22 @@ class RecorderScope {
  private:
   Recorder* recorder_;
   uint32_t made_in_;
+};
+
+/// Ops in this scope belong to the declared graph that the tensor belongs to, if it does to one,
+/// although they may take nothing from it: random numbers for a declared tensor are drawn in each
+/// run, not now.
+class OwnerScope {
+ public:
+  explicit OwnerScope(const Tensor& of) {
+    if (!of.defined() || !of.impl()->is_pending()) return;
+    if (t_mode.recorder && t_mode.recorder->keeps_branches()) return;
+    Recorder* r = of.impl()->storage->pending.load(std::memory_order_acquire);
+    if (r->follows()) scope_.emplace(r);
+  }
+
+ private:
+  std::optional<RecorderScope> scope_;
 };
 
 }  // namespace tandem

@@ -327,6 +327,7 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
   else if (requires_grad)
     TANDEM_WARN("An undefined tensor cannot require grad. ",
                 "Ignoring the `requires_grad=true` function parameter.");
+  parts_.changed();
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 
@@ -340,6 +341,7 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   TANDEM_CHECK(module, "register_module: the module for '", name, "' is null");
   children_.insert(std::move(name), module);
   module->parent_ = this;
+  parts_.changed();
 }
 
 void Module::replace_child(const std::string& name, std::shared_ptr<Module> module) {
@@ -347,6 +349,7 @@ void Module::replace_child(const std::string& name, std::shared_ptr<Module> modu
   TANDEM_CHECK(module, "replace_module: the module for '", name, "' is null");
   if (place->parent_ == this) place->parent_ = nullptr;
   place = module;
+  parts_.changed();
   // Also for what was replaced, if it is registered under another name too.
   adopt_children();
 }
@@ -356,6 +359,7 @@ void Module::unregister_module(const std::string& name) {
   TANDEM_CHECK_INDEX(module, "No Module with name `", name, "` is registered");
   if ((*module)->parent_ == this) (*module)->parent_ = nullptr;
   children_.erase(name);
+  parts_.changed();
   adopt_children();
 }
 

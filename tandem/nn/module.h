@@ -166,6 +166,7 @@ class Module : public std::enable_shared_from_this<Module> {
   std::shared_ptr<Module> shared_from_this_checked() const;
 
   OrderedDict<std::string, Tensor> parameters_{"Parameter"};
+  Watched parts_;  // for containers, whose parts are read one by one
 
  private:
   template <class Derived>

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/recorder.h"
 #include "tandem/ops/attention_op.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/ops.h"
@@ -379,9 +380,9 @@ Call prepare(const Tensor& query, const Tensor& key, const Tensor& value,
              : width > 0 ? 1 / std::sqrt(static_cast<double>(width))
                          : 1.0,
              dropout_p};
-  const DrawScope scope(query.impl()->is_pending() ? query
-                        : key.impl()->is_pending() ? key
-                                                   : value);
+  const OwnerScope scope(query.impl()->is_pending() ? query
+                         : key.impl()->is_pending() ? key
+                                                    : value);
   c.state = attention::draw_state(with_last(c.q.sizes(), c.q.size(-2), c.k.size(-2)), dropout_p,
                                   query.device());
   return c;

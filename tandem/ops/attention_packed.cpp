@@ -3,6 +3,7 @@
 // backward move nothing but what they compute, and the gradient comes in one piece.
 #include <cmath>
 
+#include "tandem/core/recorder.h"
 #include "tandem/ops/attention.h"
 #include "tandem/ops/attention_op.h"
 #include "tandem/ops/batch_detail.h"
@@ -297,7 +298,7 @@ Tensor packed_attention(const Tensor& packed, int64_t num_heads,
   const PackedAttrs attrs{num_heads, is_causal,
                           each > 0 ? 1 / std::sqrt(static_cast<double>(each)) : 1.0, dropout_p};
   const int64_t length = packed.size(0), batch = packed.size(1);
-  const DrawScope scope(packed);
+  const OwnerScope scope(packed);
   const Tensor state =
       attention::draw_state({batch, num_heads, length, length}, dropout_p, packed.device());
   SmallVector<TensorArg, 3> inputs;

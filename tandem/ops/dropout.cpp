@@ -4,6 +4,7 @@
 
 #include "tandem/core/apply.h"
 #include "tandem/core/generator.h"
+#include "tandem/core/recorder.h"
 #include "tandem/kernels/dropout.h"
 #include "tandem/ops/map_op.h"
 #include "tandem/ops/ops.h"
@@ -61,7 +62,7 @@ Tensor draw_mask(const char* name, const Tensor& x, double p, bool features) {
                        x.sizes());
     for (size_t d = 2; d < sizes.size(); ++d) sizes[d] = 1;
   }
-  const DrawScope scope(x);
+  const OwnerScope scope(x);
   return bernoulli(empty(sizes, TensorOptions().dtype(kBool).device(x.device())), 1 - p);
 }
 
@@ -150,7 +151,7 @@ namespace {
 Tensor drawn_slopes(const Tensor& x, double lower, double upper,
                     const std::optional<Generator>& g) {
   const NoGradGuard no_grad;
-  const DrawScope scope(x);
+  const OwnerScope scope(x);
   const Tensor slopes = empty_like(x).uniform_(lower, upper, g);
   return where(x > 0, 1, slopes).to(x.dtype());
 }

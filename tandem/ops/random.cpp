@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tandem/core/apply.h"
+#include "tandem/core/recorder.h"
 #include "tandem/kernels/random.h"
 #include "tandem/ops/attr_checks_detail.h"
 #include "tandem/ops/batch_detail.h"
@@ -331,7 +332,7 @@ Tensor rand(IntArrayRef size, std::optional<Generator> g, const TensorOptions& o
 }
 Tensor rand(IntArrayRef size, const TensorOptions& o) { return rand(size, std::nullopt, o); }
 Tensor rand_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat>) {
-  const DrawScope scope(t);
+  const OwnerScope scope(t);
   return rand(t.sizes(), std::nullopt, t.options().merge_in(o));
 }
 Tensor randn(IntArrayRef size, std::optional<Generator> g, const TensorOptions& o) {
@@ -339,7 +340,7 @@ Tensor randn(IntArrayRef size, std::optional<Generator> g, const TensorOptions& 
 }
 Tensor randn(IntArrayRef size, const TensorOptions& o) { return randn(size, std::nullopt, o); }
 Tensor randn_like(const Tensor& t, const TensorOptions& o, std::optional<MemoryFormat>) {
-  const DrawScope scope(t);
+  const OwnerScope scope(t);
   return randn(t.sizes(), std::nullopt, t.options().merge_in(o));
 }
 
@@ -363,7 +364,7 @@ Tensor randint(int64_t high, IntArrayRef size, std::optional<Generator> g, const
 }
 Tensor randint_like(const Tensor& t, int64_t low, int64_t high, const TensorOptions& o,
                     std::optional<MemoryFormat>) {
-  const DrawScope scope(t);
+  const OwnerScope scope(t);
   return randint(low, high, t.sizes(), std::nullopt, t.options().merge_in(o));
 }
 Tensor randint_like(const Tensor& t, int64_t high, const TensorOptions& o,
@@ -389,26 +390,26 @@ Tensor normal(double mean, double std, IntArrayRef size, std::optional<Generator
 }
 Tensor normal(const Tensor& mean, double std, std::optional<Generator> g) {
   TANDEM_CHECK(std >= 0, "normal: expects std >= 0.0, but found std ", std);
-  const DrawScope scope(mean);
+  const OwnerScope scope(mean);
   return normal(0, std, mean.sizes(), g, mean.options()) + mean;
 }
 Tensor normal(double mean, const Tensor& std, std::optional<Generator> g) {
-  const DrawScope scope(std);
+  const OwnerScope scope(std);
   return normal(0, 1, std.sizes(), g, std.options()) * std + mean;
 }
 Tensor normal(const Tensor& mean, const Tensor& std, std::optional<Generator> g) {
   const Dims shape = broadcast_shapes("normal", mean.sizes(), std.sizes());
-  const DrawScope scope(mean.impl()->is_pending() ? mean : std);
+  const OwnerScope scope(mean.impl()->is_pending() ? mean : std);
   return normal(0, 1, shape, g, mean.options()) * std + mean;
 }
 
 Tensor bernoulli(const Tensor& x, std::optional<Generator> g) {
-  const DrawScope scope(x);
+  const OwnerScope scope(x);
   return apply(kBernoulli, {draw(g, x.numel(), x.device()), x});
 }
 Tensor bernoulli(const Tensor& x, double p, std::optional<Generator> g) {
   TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli: expects p to be in [0, 1], but got p=", p);
-  const DrawScope scope(x);
+  const OwnerScope scope(x);
   return apply(kRandom, {draw(g, x.numel(), x.device())},
                RandomAttrs{kernels::RandomFn::Bernoulli, x.sizes(), x.dtype(), x.device(), p});
 }
@@ -419,7 +420,7 @@ Tensor bernoulli_of(const Tensor& state, IntArrayRef sizes, double p, const Tens
 Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement,
                    std::optional<Generator> g) {
   const int64_t rows = x.dim() == 2 ? x.size(0) : 1;
-  const DrawScope scope(x);
+  const OwnerScope scope(x);
   return apply(
       kMultinomial,
       {draw(g, std::max(x.numel(), rows * std::max<int64_t>(num_samples, 0)), x.device()), x},
@@ -434,13 +435,13 @@ Tensor& fill_real(const Tensor& t, const std::optional<Generator>& g, const char
                   kernels::RandomFn fn, double a, double b, bool any_dtype = false) {
   TANDEM_CHECK_TYPE(any_dtype || is_floating(t.dtype()), name,
                     ": expected a floating point dtype, got ", t.dtype());
-  const DrawScope scope(t);
+  const OwnerScope scope(t);
   return apply_inplace(kRandomInto, t, {draw(g, t.numel(), t.device()), t},
                        RandomAttrs{fn, t.sizes(), t.dtype(), t.device(), a, b});
 }
 
 Tensor& fill_whole(const Tensor& t, const std::optional<Generator>& g, int64_t low, int64_t range) {
-  const DrawScope scope(t);
+  const OwnerScope scope(t);
   return apply_inplace(kRandomIntegersInto, t, {draw(g, t.numel(), t.device()), t},
                        IntegersAttrs{t.sizes(), t.dtype(), t.device(), low, range});
 }
@@ -477,7 +478,7 @@ Tensor& Tensor::bernoulli_(double p, std::optional<Generator> g) const {
   return fill_real(*this, g, "bernoulli_", kernels::RandomFn::Bernoulli, p, 0, true);
 }
 Tensor& Tensor::bernoulli_(const Tensor& p, std::optional<Generator> g) const {
-  const DrawScope scope(impl()->is_pending() ? *this : p);
+  const OwnerScope scope(impl()->is_pending() ? *this : p);
   return apply_inplace(kBernoulli, *this, {draw(g, numel(), device()), p, *this});
 }
 Tensor& Tensor::random_(int64_t from, std::optional<int64_t> to, std::optional<Generator> g) const {

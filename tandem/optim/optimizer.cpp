@@ -11,12 +11,6 @@
 namespace tandem::optim {
 namespace {
 
-// Ends what recordings have seen: they must be made anew.
-void set(std::optional<Flag>& changed) {
-  *changed = true;
-  changed.emplace(false);
-}
-
 void warn_old(const char* name, const char* instead) {
   TANDEM_WARN("Optimizer::", name,
               " knows the first group of parameters only and will be removed. Use ", instead,
@@ -35,20 +29,18 @@ std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
 // -- groups -------------------------------------------------------------------------------------
 
 OptimizerParamGroup::OptimizerParamGroup(const OptimizerParamGroup& o)
-    : params_(o.params_),
+    : params_(std::make_shared<std::vector<Tensor>>(*o.params_)),
       options_(o.options_ ? o.options_->clone() : nullptr),
       initial_lr_(o.initial_lr_) {}
 
 OptimizerParamGroup& OptimizerParamGroup::operator=(const OptimizerParamGroup& o) {
   if (this == &o) return *this;
-  params_ = o.params_;
+  *params_ = *o.params_;
   options_ = o.options_ ? o.options_->clone() : nullptr;
   initial_lr_ = o.initial_lr_;
-  changed();
+  watched_.changed();
   return *this;
 }
-
-void OptimizerParamGroup::changed() { set(changed_); }
 
 OptimizerOptions& OptimizerParamGroup::options() {
   TANDEM_CHECK(has_options(),
@@ -63,7 +55,7 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
 
 void OptimizerParamGroup::set_options(std::unique_ptr<OptimizerOptions> options) {
   options_ = std::move(options);
-  changed();
+  watched_.changed();
 }
 
 ParamKey::ParamKey(const std::string& text) : address_(0) {
@@ -105,12 +97,14 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
   OptimizerParamGroup group(param_group);
   if (!group.has_options()) group.set_options(defaults_->clone());
   param_groups_.push_back(std::move(group));
-  changed();
+  groups_watched_.changed();
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
-  for (OptimizerParamGroup& group : param_groups_)
+  for (OptimizerParamGroup& group : param_groups_) {
+    use(group);
     for (const Tensor& p : group.params()) autograd::clear_grad(p, set_to_none);
+  }
 }
 
 void Optimizer::apply_gradients(const std::vector<std::pair<Tensor, Tensor>>& grads_and_params) {
@@ -149,7 +143,7 @@ void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
   TANDEM_CHECK(!param_groups_.empty(), "Optimizer: there is no group to add parameters to");
   auto& params = param_groups_[0].params();
   params.insert(params.end(), parameters.begin(), parameters.end());
-  changed();
+  groups_watched_.changed();
 }
 
 const std::vector<Tensor>& Optimizer::parameters() const {
@@ -175,12 +169,10 @@ Tensor Optimizer::evaluate(const LossClosure& closure) {
 }
 
 void Optimizer::use(OptimizerParamGroup& group) const {
-  // Read so that recordings know of them.
-  (void)static_cast<bool>(*changed_);
-  (void)static_cast<bool>(*group.changed_);
+  groups_watched_.read();
+  group.watched_.read();
+  if (Recorder* r = t_mode.recorder) r->note_list(group.params_);
 }
-
-void Optimizer::changed() { set(changed_); }
 
 Tensor Optimizer::like(const Tensor& p, double value) {
   const RecorderScope eager(nullptr);

@@ -42,31 +42,29 @@ class OptimizerCloneableParamState : public OptimizerParamState {
 class OptimizerParamGroup {
  public:
   OptimizerParamGroup(const OptimizerParamGroup& o);
-  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
-  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
-      : params_(std::move(params)), options_(std::move(options)) {}
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options = {})
+      : params_(std::make_shared<std::vector<Tensor>>(std::move(params))),
+        options_(std::move(options)) {}
   OptimizerParamGroup& operator=(const OptimizerParamGroup& o);
 
   bool has_options() const { return options_ != nullptr; }
   OptimizerOptions& options();
   const OptimizerOptions& options() const;
   void set_options(std::unique_ptr<OptimizerOptions> options);
-  std::vector<Tensor>& params() { return params_; }
-  const std::vector<Tensor>& params() const { return params_; }
+  std::vector<Tensor>& params() { return *params_; }
+  const std::vector<Tensor>& params() const { return *params_; }
 
   /// The learning rate that schedules start from: that of the moment when the first one was made.
   std::optional<double>& initial_lr() { return initial_lr_; }
 
- protected:
-  std::vector<Tensor> params_;
-  std::unique_ptr<OptimizerOptions> options_;
-
  private:
   friend class Optimizer;
-  void changed();
+
+  std::shared_ptr<std::vector<Tensor>> params_;  // its own; recordings look at it
+  std::unique_ptr<OptimizerOptions> options_;
 
   std::optional<double> initial_lr_;
-  std::optional<Flag> changed_ = false;  // recordings that have used the group hold until it is set
+  Watched watched_;
 };
 
 /// What a parameter's state is found by: the address of the tensor, or that address as text, as
@@ -106,8 +104,8 @@ struct OptimizerState {
 ///
 /// The same three lines can be part of a compiled function. Learning rates and other options may
 /// then be changed between its calls, by hand or by a schedule, and counters and averages go on as
-/// they would otherwise. Which tensors the groups hold must not change; add_param_group and
-/// load_state_dict are noticed.
+/// they would otherwise. Other parameters in a group, another group and load_state_dict are
+/// noticed.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
@@ -190,9 +188,8 @@ class Optimizer {
 
  private:
   void use(OptimizerParamGroup& group) const;
-  void changed();
 
-  std::optional<Flag> changed_ = false;  // as in the groups
+  Watched groups_watched_;
 };
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Optimizer& optimizer);

@@ -272,7 +272,7 @@ void Optimizer::load_state_dict(const OptimizerState& saved) {
   reader.check_all_used();
   for (const auto& write : reader.writes) write();
   for (auto& [key, state] : fresh) state_[key] = std::move(state);
-  changed();
+  groups_watched_.changed();
 }
 
 }  // namespace tandem::optim

@@ -376,7 +376,9 @@ void Executor::collect_results(Instance& instance, ArrayRef<Tensor> arguments,
     const PlannedResult& r = plan_.results[k];
     const bool fresh = r.kind == PlannedResult::Kind::fresh;
     if (r.whole) {
-      results[k] = fresh ? Tensor(instance.fresh[r.index]) : input_of(arguments, captured, r.index);
+      // Not the input itself: what becomes of the result is nothing that it should know of.
+      results[k] = fresh ? Tensor(instance.fresh[r.index])
+                         : Tensor(input_of(arguments, captured, r.index).impl()->alias());
       continue;
     }
     const TensorImpl* base = fresh                    ? instance.fresh[r.index].get()

@@ -201,6 +201,20 @@ TEST(Compile, AVariableThatHoldsAnotherTensorIsReadAnew) {
   expect_same(f(x), x * w + h);
 }
 
+TEST(Compile, VariablesThatTheFunctionAssignsToAreRefused) {
+  Tensor h = zeros({2});
+  const auto next = compile([&](const Tensor& x) {
+    h = h + x;
+    return h * 1;
+  });
+  EXPECT_THROW_WITH(next(ones({2})), "that nobody holds any more");
+  const Tensor w = full({2}, 3.0);
+  const auto alias = compile([&](const Tensor& x) { return x * w.detach(); });
+  expect_same(alias(ones({2})), w);
+  expect_same(alias(ones({2})), w);
+  EXPECT_EQ(alias.graph_count(), 1);
+}
+
 TEST(Compile, ReturnsWhatEagerWouldShare) {
   const Tensor x = randn({2, 3});
   const auto f = compile([](const Tensor& t) {
@@ -259,6 +273,37 @@ TEST(Compile, ParametersMayBeViews) {
   for (int i = 0; i < 3; ++i) expect_same(eager(x), compiled(x));
   expect_same(a.detach(), b.detach());
   expect_same(a.grad(), b.grad());
+}
+
+TEST(Compile, FlagsThatTheFunctionSetsAreSetByEachCall) {
+  Flag training = true, other = false;
+  int recorded = 0;
+  const auto evaluate = compile([&](const Tensor& x) {
+    ++recorded;
+    const bool before = other;
+    training = false;
+    other = true;
+    const Tensor y = training ? x * 2 : x * 3;
+    return before ? y + 1 : y;
+  });
+  const Tensor x = randn({3});
+  for (int i = 0; i < 4; ++i) {
+    training = i % 2 == 0;
+    other = false;
+    expect_same(evaluate(x), x * 3);
+    EXPECT_FALSE(training);
+    EXPECT_TRUE(other);
+  }
+  EXPECT_EQ(recorded, 1);
+  expect_same(evaluate(x), x * 3 + 1);
+  EXPECT_EQ(recorded, 2);
+  // As before where the function did not come to its end.
+  const auto fails = compile([&](const Tensor& t) {
+    training = true;
+    return t.item();
+  });
+  EXPECT_ANY_THROW(fails(x[0]));
+  EXPECT_FALSE(training);
 }
 
 TEST(Compile, FlagsMayDieBeforeTheCompiledFunction) {

@@ -146,5 +146,52 @@ TEST(Lazy, MistakesInShapesAreFoundAtOnceThoseInValuesWhenTheyRun) {
   expect_same(x + 1, full({3}, 2.0));
 }
 
+TEST(Lazy, OneValueThatCannotBeComputedDoesNotTakeTheOthersWithIt) {
+  Tensor kept, bad;
+  {
+    const LazyGuard lazy;
+    const Tensor b = ones({2}) * 3;
+    kept = ones({2}) * 4;
+    bad = b.index_select(0, tensor({5}));
+    const Tensor behind = bad + 1;
+    EXPECT_THROW_WITH(bad.sum().item(), "index 5");
+    EXPECT_EQ(b.sum().item<float>(), 6);
+    EXPECT_THROW_WITH(behind.sum().item(), "index 5");  // says so as often as it is asked
+    EXPECT_THROW_WITH(bad.sum().item(), "index 5");
+  }
+  expect_same(kept, full({2}, 4.0));
+  Tensor good;
+  EXPECT_THROW_WITH(
+      [&] {
+        const LazyGuard lazy;
+        good = ones({3}) + 1;
+        bad = good.index_select(0, tensor({7}));
+      }(),
+      "index 7");
+  expect_same(good, full({3}, 2.0));
+  EXPECT_THROW_WITH(bad.sum(), "could not be computed");
+}
+
+TEST(Lazy, AFailureAmongWritesIsNotRunAgain) {
+  const Tensor count = zeros({1}), x = ones({2});
+  Tensor apart, behind;
+  {
+    const LazyGuard lazy;
+    count.add_(1);
+    apart = x * 3;
+    behind = count * 2;
+    EXPECT_THROW_WITH(x.index_select(0, tensor({5})).sum().item(), "index 5");
+    expect_same(apart, full({2}, 3.0));
+    EXPECT_THROW_WITH(behind.item(), "index 5");
+    EXPECT_THROW_WITH(behind.data_ptr<float>(), "index 5");
+    EXPECT_THROW_WITH(str(behind), "index 5");
+    EXPECT_LE(count.item<float>(), 1);  // written or not, but not twice
+    const Tensor again = count + 5;
+    EXPECT_EQ(again.item<float>(), count.item<float>() + 5);
+  }
+  const LazyGuard lazy;
+  EXPECT_EQ((x + 1).sum().item<float>(), 4);
+}
+
 }  // namespace
 }  // namespace tandem

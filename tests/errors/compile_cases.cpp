@@ -287,6 +287,23 @@ void add_session_cases(std::vector<Case>& cases) {
          graph::Session(b).run(a.placeholder({2}));
        },
        {"run", "fetch 0", "not a tensor of this graph"}},
+      {"session inside of a compiled function",
+       Kind::kError,
+       [](Things& t) {
+         graph::Builder b;
+         const Tensor x = b.placeholder({2, 3});
+         graph::Session session(b);
+         compile([&](const Tensor& v) { return session.run(x * 2, {{x, v}}); })(t.x);
+       },
+       {"run", "while a function is being recorded", "Run it outside"}},
+      {"declared tensor in a compiled function",
+       Kind::kError,
+       [](Things& t) {
+         graph::Builder b;
+         const Tensor x = b.placeholder({2, 3});
+         compile([&](const Tensor& v) { return v * x; })(t.x);
+       },
+       {"compile", "a declared tensor (float32 [2, 3]) from outside", "Pass it as an argument"}},
       {"variable of nothing",
        Kind::kError,
        [](Things& t) { graph::Builder().variable(t.none); },

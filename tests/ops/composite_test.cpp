@@ -9,16 +9,6 @@
 namespace tandem {
 namespace {
 
-template <class F>
-Numbers grad_of(const Tensor& x, const F& f) {
-  Tensor leaf = x.detach().clone();
-  leaf.requires_grad_();
-  const Tensor y = f(leaf);
-  // Weights 1, 2, 3, ... tell the places apart.
-  (y * arange(1, y.numel() + 1, kDouble).reshape(y.sizes())).sum().backward();
-  return numbers(leaf.grad());
-}
-
 void expect_near(const Numbers& got, const Numbers& wanted, double tolerance = 1e-6) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i)

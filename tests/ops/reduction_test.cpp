@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-Numbers grad_of(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
+Numbers grad_of_sum(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
   Tensor leaf = x.detach().clone();
   leaf.requires_grad_();
   f(leaf).sum().backward();
@@ -73,7 +73,7 @@ TEST(Reduction, SpecialValues) {
   EXPECT_EQ(x.nanmean().item<double>(), 2);
   EXPECT_TRUE(std::isnan(x.max().item<double>()));
   EXPECT_EQ(x.argmax().item<int64_t>(), 1);
-  EXPECT_EQ(grad_of(x, [](const Tensor& t) { return t.nansum(); }), (Numbers{1, 0, 1}));
+  EXPECT_EQ(grad_of_sum(x, [](const Tensor& t) { return t.nansum(); }), (Numbers{1, 0, 1}));
   EXPECT_TRUE(std::isnan(ones({1}).var().item<double>()));
   EXPECT_TRUE(std::isnan(empty({0}).mean().item<double>()));
   const double inf = INFINITY;
@@ -84,12 +84,12 @@ TEST(Reduction, SpecialValues) {
 
 TEST(Reduction, ProductsWithZerosHaveGradients) {
   const auto prod = [](const Tensor& t) { return t.prod(); };
-  EXPECT_EQ(grad_of(make({2, 3, 4}, {3}), prod), (Numbers{12, 8, 6}));
-  EXPECT_EQ(grad_of(make({2, 0, 4}, {3}), prod), (Numbers{0, 8, 0}));
-  EXPECT_EQ(grad_of(make({2, 0, 0}, {3}), prod), (Numbers{0, 0, 0}));
-  EXPECT_EQ(grad_of(make({2, 3, 0, 5}, {2, 2}), [](const Tensor& t) { return t.prod(1); }),
+  EXPECT_EQ(grad_of_sum(make({2, 3, 4}, {3}), prod), (Numbers{12, 8, 6}));
+  EXPECT_EQ(grad_of_sum(make({2, 0, 4}, {3}), prod), (Numbers{0, 8, 0}));
+  EXPECT_EQ(grad_of_sum(make({2, 0, 0}, {3}), prod), (Numbers{0, 0, 0}));
+  EXPECT_EQ(grad_of_sum(make({2, 3, 0, 5}, {2, 2}), [](const Tensor& t) { return t.prod(1); }),
             (Numbers{3, 2, 5, 0}));
-  EXPECT_EQ(grad_of(make({2, 0, 4}, {3}), [](const Tensor& t) { return t.cumprod(0); }),
+  EXPECT_EQ(grad_of_sum(make({2, 0, 4}, {3}), [](const Tensor& t) { return t.cumprod(0); }),
             (Numbers{1, 2 + 2 * 4, 0}));
   // Second derivatives: of 2 * 0 * 4 by the first and the second is 4.
   Tensor x = make({2, 0, 4}, {3});
@@ -101,18 +101,19 @@ TEST(Reduction, ProductsWithZerosHaveGradients) {
 
 TEST(Reduction, TiesShareTheGradientOfAmaxAndMax) {
   const Tensor x = make({1, 3, 3, 2}, {4});
-  EXPECT_EQ(grad_of(x, [](const Tensor& t) { return t.amax(); }), (Numbers{0, 0.5, 0.5, 0}));
-  EXPECT_EQ(grad_of(x, [](const Tensor& t) { return t.max(); }), (Numbers{0, 0.5, 0.5, 0}));
-  EXPECT_EQ(grad_of(x, [](const Tensor& t) { return std::get<0>(t.max(0)); }),
+  EXPECT_EQ(grad_of_sum(x, [](const Tensor& t) { return t.amax(); }), (Numbers{0, 0.5, 0.5, 0}));
+  EXPECT_EQ(grad_of_sum(x, [](const Tensor& t) { return t.max(); }), (Numbers{0, 0.5, 0.5, 0}));
+  EXPECT_EQ(grad_of_sum(x, [](const Tensor& t) { return std::get<0>(t.max(0)); }),
             (Numbers{0, 1, 0, 0}));
 }
 
 TEST(Reduction, GradientsAtKinks) {
   const Tensor zero = zeros({3}, kDouble);
   for (double p : {1.0, 1.5, 2.0, 3.0})
-    EXPECT_EQ(grad_of(zero, [&](const Tensor& t) { return t.norm(p); }), (Numbers{0, 0, 0})) << p;
-  EXPECT_EQ(grad_of(zero, [](const Tensor& t) { return t.std(); }), (Numbers{0, 0, 0}));
-  EXPECT_EQ(grad_of(make({-3, 3, 1}, {3}), [](const Tensor& t) { return t.norm(INFINITY); }),
+    EXPECT_EQ(grad_of_sum(zero, [&](const Tensor& t) { return t.norm(p); }), (Numbers{0, 0, 0}))
+        << p;
+  EXPECT_EQ(grad_of_sum(zero, [](const Tensor& t) { return t.std(); }), (Numbers{0, 0, 0}));
+  EXPECT_EQ(grad_of_sum(make({-3, 3, 1}, {3}), [](const Tensor& t) { return t.norm(INFINITY); }),
             (Numbers{-0.5, 0.5, 0}));
 }
 

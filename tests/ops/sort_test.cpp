@@ -10,16 +10,6 @@
 namespace tandem {
 namespace {
 
-template <class F>
-Numbers grad_of(const Tensor& x, const F& f) {
-  Tensor leaf = x.detach().clone();
-  leaf.requires_grad_();
-  const Tensor y = f(leaf);
-  // Weights 1, 2, 3, ... tell the places apart.
-  (y * arange(1, y.numel() + 1, kDouble).reshape(y.sizes())).sum().backward();
-  return numbers(leaf.grad());
-}
-
 TEST(SortOps, NanIsGreatestAndTiesKeepTheirOrder) {
   const Tensor x = make({2, kNan, 1, 2}, {4});
   auto [up, where_up] = x.sort();

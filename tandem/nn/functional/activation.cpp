@@ -1,5 +1,6 @@
 #include "tandem/nn/functional/activation.h"
 
+#include "tandem/core/recorder.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/random_op.h"
 
@@ -35,7 +36,7 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o) {
   TANDEM_CHECK(o.tau() > 0, "gumbel_softmax: the temperature tau must be positive, got ", o.tau());
   // -log of exponentially distributed numbers is Gumbel's distribution.
   const auto draw = [&] {
-    const DrawScope scope(logits);
+    const OwnerScope scope(logits);
     return empty_like(logits.detach()).exponential_();
   };
   const Tensor noise = -draw().log();

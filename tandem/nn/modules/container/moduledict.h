@@ -28,19 +28,23 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   void pretty_print(std::ostream& stream) const override;
 
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const {
-    return modules_.pairs();
+    return parts_.read(modules_).pairs();
   }
-  std::vector<std::string> keys() const { return modules_.keys(); }
-  std::vector<std::shared_ptr<Module>> values() const { return modules_.values(); }
-  Iterator begin() { return modules_.begin(); }
-  ConstIterator begin() const { return modules_.begin(); }
-  Iterator end() { return modules_.end(); }
-  ConstIterator end() const { return modules_.end(); }
-  size_t size() const noexcept { return modules_.size(); }
-  bool empty() const noexcept { return modules_.is_empty(); }
-  bool contains(const std::string& key) const noexcept { return modules_.contains(key); }
+  std::vector<std::string> keys() const { return parts_.read(modules_).keys(); }
+  std::vector<std::shared_ptr<Module>> values() const { return parts_.read(modules_).values(); }
+  Iterator begin() { return parts_.read(modules_).begin(); }
+  ConstIterator begin() const { return parts_.read(modules_).begin(); }
+  Iterator end() { return parts_.read(modules_).end(); }
+  ConstIterator end() const { return parts_.read(modules_).end(); }
+  size_t size() const noexcept { return parts_.read(modules_).size(); }
+  bool empty() const noexcept { return parts_.read(modules_).is_empty(); }
+  bool contains(const std::string& key) const noexcept {
+    return parts_.read(modules_).contains(key);
+  }
 
-  std::shared_ptr<Module> operator[](const std::string& key) const { return modules_[key]; }
+  std::shared_ptr<Module> operator[](const std::string& key) const {
+    return parts_.read(modules_)[key];
+  }
   template <class T>
   T& at(const std::string& key) {
     return cast<T>(key);
@@ -67,7 +71,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   T& cast(const std::string& key) const {
     static_assert(tandem::detail::is_module<T>::value,
                   "Can only call ModuleDict::at with an nn::Module type");
-    const auto& module = modules_[key];
+    const auto& module = parts_.read(modules_)[key];
     T* result = module->template as<T>();
     TANDEM_CHECK_TYPE(result, "ModuleDict: module '", key, "' is a ", module->name(), ", not a ",
                       detail::demangle(typeid(T).name()));

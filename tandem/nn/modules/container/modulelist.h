@@ -55,10 +55,10 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
     insert(index, std::make_shared<std::decay_t<M>>(std::forward<M>(module)));
   }
 
-  Iterator begin() { return modules_.begin(); }
-  ConstIterator begin() const { return modules_.begin(); }
-  Iterator end() { return modules_.end(); }
-  ConstIterator end() const { return modules_.end(); }
+  Iterator begin() { return parts_.read(modules_).begin(); }
+  ConstIterator begin() const { return parts_.read(modules_).begin(); }
+  Iterator end() { return parts_.read(modules_).end(); }
+  ConstIterator end() const { return parts_.read(modules_).end(); }
 
   template <class T>
   T& at(size_t index) {
@@ -76,8 +76,8 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
     return std::dynamic_pointer_cast<T>(ptr(index));
   }
   std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
-  size_t size() const noexcept { return modules_.size(); }
-  bool is_empty() const noexcept { return modules_.empty(); }
+  size_t size() const noexcept { return parts_.read(modules_).size(); }
+  bool is_empty() const noexcept { return parts_.read(modules_).empty(); }
 
  private:
   template <class T>

@@ -42,16 +42,16 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
     return *this;
   }
 
-  Iterator begin() { return parameters_.begin(); }
-  ConstIterator begin() const { return parameters_.begin(); }
-  Iterator end() { return parameters_.end(); }
-  ConstIterator end() const { return parameters_.end(); }
+  Iterator begin() { return parts_.read(parameters_).begin(); }
+  ConstIterator begin() const { return parts_.read(parameters_).begin(); }
+  Iterator end() { return parts_.read(parameters_).end(); }
+  ConstIterator end() const { return parts_.read(parameters_).end(); }
   Tensor& at(size_t index);
   const Tensor& at(size_t index) const { return const_cast<ParameterListImpl*>(this)->at(index); }
   Tensor& operator[](size_t index) { return at(index); }
   const Tensor& operator[](size_t index) const { return at(index); }
-  size_t size() const noexcept { return parameters_.size(); }
-  bool is_empty() const noexcept { return parameters_.is_empty(); }
+  size_t size() const noexcept { return parts_.read(parameters_).size(); }
+  bool is_empty() const noexcept { return parts_.read(parameters_).is_empty(); }
 };
 TANDEM_MODULE(ParameterList);
 

@@ -71,6 +71,7 @@ Tensor& ParameterDictImpl::insert(std::string key, Tensor parameter) {
 Tensor ParameterDictImpl::pop(const std::string& key) {
   const Tensor parameter = parameters_[key];
   parameters_.erase(key);
+  parts_.changed();
   return parameter;
 }
 

@@ -86,10 +86,10 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     for (const AnyModule& module : std::vector<AnyModule>(other.modules_)) push_back(module);
   }
 
-  Iterator begin() { return modules_.begin(); }
-  ConstIterator begin() const { return modules_.begin(); }
-  Iterator end() { return modules_.end(); }
-  ConstIterator end() const { return modules_.end(); }
+  Iterator begin() { return parts_.read(modules_).begin(); }
+  ConstIterator begin() const { return parts_.read(modules_).begin(); }
+  Iterator end() { return parts_.read(modules_).end(); }
+  ConstIterator end() const { return parts_.read(modules_).end(); }
 
   template <class T>
   T& at(size_t index) {
@@ -111,8 +111,8 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     return checked(index).template ptr<T>();
   }
   std::shared_ptr<Module> operator[](size_t index) const { return ptr(index); }
-  size_t size() const noexcept { return modules_.size(); }
-  bool is_empty() const noexcept { return modules_.empty(); }
+  size_t size() const noexcept { return parts_.read(modules_).size(); }
+  bool is_empty() const noexcept { return parts_.read(modules_).empty(); }
 
  private:
   std::string next_name() const { return std::to_string(modules_.size()); }
