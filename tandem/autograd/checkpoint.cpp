@@ -5,6 +5,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/autograd/walk.h"
 #include "tandem/core/node_extra.h"
+#include "tandem/core/recorder.h"
 #include "tandem/core/saved.h"
 #include "tandem/ops/ops.h"
 
@@ -165,6 +166,9 @@ std::vector<Edge> captured_edges(const variable_list& outputs, const variable_li
 
 variable_list checkpoint(const TensorFunction& fn, const variable_list& inputs) {
   if (!GradMode::is_enabled() || InferenceMode::is_enabled()) return fn(inputs);
+  // In a graph the second time would be the same ops on the same values as the first, which are
+  // merged; and whoever differentiates a graph op by op would not find them.
+  if (t_mode.recorder && t_mode.recorder->keeps_branches()) return fn(inputs);
   auto recompute = std::make_unique<Recompute>();
   variable_list args;
   for (const Tensor& t : inputs) {

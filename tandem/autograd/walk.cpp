@@ -243,6 +243,7 @@ void Walk::visit(uint32_t slot) {
   Node* node = states_[slot].node;
   if (states_[slot].needed) {
     const bool ends_here = options_.stop_at_targets && states_[slot].target;
+    if (options_.visitor) options_.visitor->visits(*node);
     if (node->extra && !ends_here) run_hooks(*node, states_[slot].grads);
     if (states_[slot].target) collect(*node, states_[slot].grads);
     if (node->is_leaf()) {

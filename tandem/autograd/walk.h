@@ -20,13 +20,19 @@ namespace tandem::autograd {
 /// that another walk has claimed is kept in a map of this walk instead.
 class Walk {
  public:
+  /// Told of each node before its gradients are computed.
+  struct Visitor {
+    virtual ~Visitor() = default;
+    virtual void visits(const Node& node) = 0;
+  };
   struct Options {
-    bool keep = false;             // keep what was saved, for another pass
-    bool create_graph = false;     // the gradients can be differentiated again
-    bool accumulate = true;        // leaves get their grad() added to
-    bool only_targets = false;     // only gradients on the way to the targets are computed
+    bool keep = false;          // keep what was saved, for another pass
+    bool create_graph = false;  // the gradients can be differentiated again
+    bool accumulate = true;     // leaves get their grad() added to
+    bool only_targets = false;  // only gradients on the way to the targets are computed
     // and a target's hooks, and what lies below it, are another walk's business
     bool stop_at_targets = false;
+    Visitor* visitor = nullptr;
   };
   struct Target {
     Node* node;  // may be null: then nothing can reach it

@@ -57,9 +57,7 @@ struct Variant : std::enable_shared_from_this<Variant> {
   std::shared_ptr<const Program> program;
   // Where results can be differentiated:
   std::shared_ptr<const Program> backward;
-  Graph backward_graph;
-  std::vector<ForwardBackward::Read> reads;
-  size_t n_kept = 0;
+  ForwardBackward parts;  // but for what has become the recording's graph
   bool reorders = false;  // True iff the graph takes an argument with its dimensions permuted.
   std::shared_ptr<const void> like;
   std::string reason;
@@ -117,7 +115,7 @@ int64_t Variant::same_leaf(const Args& args, size_t i) const {
 const Variant::Part& Variant::part_of_backward(const std::vector<bool>& given) const {
   const std::lock_guard lock(parts_mutex_);
   if (const auto found = parts_.find(given); found != parts_.end()) return found->second;
-  PartOfBackward part = part_of(backward_graph, reads, given);
+  PartOfBackward part = part_of(parts, given);
   auto program = part.graph.n_results > 0 ? std::make_unique<Program>(part.graph) : nullptr;
   return parts_.emplace(given, Part{std::move(program), std::move(part.exists)}).first->second;
 }
@@ -158,8 +156,9 @@ void Variant::note_captured() {
     t.impl()->recorded_refs.fetch_add(c.recorded, std::memory_order_relaxed);
     c.outside = !t.impl()->is_only_recorded();
     // An alias that the function made shares its memory with the tensor that it was made of.
+    const Storage& s = *t.impl()->storage;
     const bool replaced =
-        !c.outside && t.impl()->storage->refs.load(std::memory_order_relaxed) == 1;
+        !c.outside && s.made_in == 0 && s.refs.load(std::memory_order_relaxed) == 1;
     TANDEM_CHECK(
         !replaced, "compile: the function reads a tensor from outside (", t.impl()->type,
         ") that nobody holds any more: it gave the variable another one, or got the tensor "
@@ -365,7 +364,7 @@ class CompiledBackward final : public CustomBackward {
     const bool all = std::find(given.begin(), given.end(), false) == given.end();
     const Variant::Part* part = all ? nullptr : &v_->part_of_backward(given);
     std::vector<Tensor> in;
-    for (const auto& r : v_->reads) switch (r.from) {
+    for (const auto& r : v_->parts.reads) switch (r.from) {
         case ForwardBackward::Read::From::kept:
           in.push_back(kept_[r.index]);
           break;
@@ -514,7 +513,7 @@ void check_writes(const Recording& r, const Args& args) {
     for (size_t i = args.size(); i < args.size() + r.graph.captured.size(); ++i)
       check(storage_of(i) != written);
     const TensorImpl* t = args[w.input].impl();
-    for (size_t d = 0; d < t->strides.size() && !t->contiguous; ++d)
+    for (size_t d = 0; d < t->strides.size() && !t->contiguous && t->numel > 0; ++d)
       TANDEM_CHECK(t->strides[d] != 0 || t->type.sizes[d] <= 1,
                    "compile: the function writes to argument ", w.input,
                    ", of which more than one element refers to a single memory location. "
@@ -526,10 +525,15 @@ void check_writes(const Recording& r, const Args& args) {
 Tensor result_of(const Recording& r, size_t k, const Args& args, ArrayRef<Tensor> arguments,
                  ArrayRef<Tensor> captured, const Values& all) {
   if (r.result[k] < 0) return {};
-  if (const auto& view = r.view_of[k]; view.input >= 0 && !r.requires_grad[k]) {
+  const auto& view = r.view_of[k];
+  const auto shown = [&](const Tensor& base) {
+    return view.chain.last ? view.chain.apply_to(base) : Tensor(base.impl()->alias());
+  };
+  if (view.base >= 0) return shown(all[static_cast<size_t>(view.base)]);
+  if (view.input >= 0) {
     const auto input = static_cast<size_t>(view.input);
     const Tensor& base = input < args.size() ? arguments[input] : captured[input - args.size()];
-    if (base.defined() && !base.impl()->wants_grad()) return view.chain.apply_to(base);
+    if (base.defined() && !base.impl()->wants_grad()) return shown(base);
   }
   if (const int64_t i = r.same_as[k]; i >= 0) {
     const auto input = static_cast<size_t>(i);
@@ -571,7 +575,7 @@ Args run(const Variant& v, const Args& args) {
   for (size_t k = 0; k < r.result.size(); ++k)
     results.push_back(result_of(r, k, args, arguments, captured, all));
   if (!differentiable) return results;
-  custom->keep({all.end() - static_cast<ptrdiff_t>(v.n_kept), all.end()});
+  custom->keep({all.end() - static_cast<ptrdiff_t>(v.parts.n_kept), all.end()});
   const NodePtr node = backward_node(v, args, std::move(custom));
   for (size_t k = 0; k < r.differentiated.size(); ++k) {
     TensorImpl* t = results[static_cast<size_t>(r.differentiated[k])].impl();
@@ -749,13 +753,10 @@ Variant* CompiledFunction::Impl::add(const Args& args, const structure::Key& key
     const bool inference = !r.by_hand && r.grads.empty() && r.graph.writes.empty();
     v->program = std::make_shared<Program>(r.graph, inference);
   } else {
-    ForwardBackward parts = cut(r);
-    v->program = std::make_shared<Program>(parts.forward);
-    v->backward = std::make_shared<Program>(parts.backward);
-    v->backward_graph = std::move(parts.backward);
-    v->reads = std::move(parts.reads);
-    v->n_kept = parts.n_kept;
-    r.graph = std::move(parts.forward);
+    v->parts = cut(r);
+    v->program = std::make_shared<Program>(v->parts.forward);
+    v->backward = std::make_shared<Program>(v->parts.backward);
+    r.graph = std::move(v->parts.forward);
   }
   for (size_t i = 0; i < args.size(); ++i)
     if (v->signature.args[i].leaf) v->signature.args[i].same_leaf = v->same_leaf(args, i);
@@ -810,7 +811,7 @@ void CompiledFunction::explain(std::ostream& out) const {
       out << "  vmap runs " << op << " one sample after the other: it has no batching rule\n";
     v.program->explain(out);
     if (v.backward) {
-      out << "  gradient of graph " << i << ": keeps " << v.n_kept << " values of the call\n";
+      out << "  gradient of graph " << i << ": keeps " << v.parts.n_kept << " values of the call\n";
       v.backward->explain(out);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "tandem/ops/copy_op.h"
 #include "tandem/ops/creation_op.h"
 #include "tandem/ops/map_op.h"
 
@@ -24,6 +25,7 @@ class Cutter {
       if (s.gradient >= 0)
         out_.backward.outputs.push_back(there(g_.outputs[static_cast<size_t>(s.gradient)]));
     out_.backward.n_results = out_.backward.outputs.size();
+    out_.results_of.resize(out_.backward.nodes.size(), ~uint64_t{0});
     make_forward();
     return std::move(out_);
   }
@@ -64,6 +66,10 @@ class Cutter {
     SmallVector<Edge, 4> inputs;
     for (uint32_t i = 0; i < n.n_inputs; ++i) inputs.push_back(there(n.inputs()[i]));
     Node& copy = append(out_.backward, *n.op, {inputs.data(), inputs.size()}, n.attrs());
+    if (n.walk_slot >= r_.forward_nodes && n.walk_slot - r_.forward_nodes < r_.results_of.size()) {
+      out_.results_of.resize(out_.backward.nodes.size(), ~uint64_t{0});
+      out_.results_of.back() = r_.results_of[n.walk_slot - r_.forward_nodes];
+    }
     for (uint32_t k = 0; k < n.n_outputs; ++k) there_[{&n, k}] = {NodePtr(&copy), k};
   }
 
@@ -122,15 +128,16 @@ class Cutter {
 /// Leaves out what depends on gradients that are not there.
 class Pruner {
  public:
-  Pruner(const Graph& g, const std::vector<ForwardBackward::Read>& reads,
-         const std::vector<bool>& given)
-      : g_(g) {
-    g.number();
-    states_.resize(g.nodes.size(), State::independent);
-    copies_.resize(g.nodes.size());
-    for (size_t i = 0; i < reads.size(); ++i)
-      if (reads[i].from == ForwardBackward::Read::From::grad)
-        state(*g.inputs[i]) = given[reads[i].index] ? State::there : State::absent;
+  Pruner(const ForwardBackward& whole, const std::vector<bool>& given)
+      : whole_(whole), g_(whole.backward) {
+    g_.number();
+    states_.resize(g_.nodes.size(), State::independent);
+    copies_.resize(g_.nodes.size());
+    for (size_t i = 0; i < whole.reads.size(); ++i)
+      if (whole.reads[i].from == ForwardBackward::Read::From::grad)
+        state(*g_.inputs[i]) = given[whole.reads[i].index] ? State::there : State::absent;
+    for (size_t k = 0; k < given.size(); ++k)
+      if (given[k]) given_ |= uint64_t{1} << (k % 64);
   }
 
   PartOfBackward run() {
@@ -166,11 +173,14 @@ class Pruner {
       there |= state(*n.inputs()[i].node) == State::there;
       absent |= state(*n.inputs()[i].node) == State::absent;
     }
+    if (const Edge* only = absent ? only_term(n) : nullptr) {
+      state(n) = State::there;
+      return copies_[n.walk_slot].push_back(dense(here(*only)));
+    }
     // A gradient is linear in those that it is made of: none of them there, none made.
-    state(n) = there ? State::there : absent ? State::absent : State::independent;
+    const bool unwanted = n.op != &kConstantOp && (whole_.results_of[n.walk_slot] & given_) == 0;
+    state(n) = there ? State::there : absent || unwanted ? State::absent : State::independent;
     if (state(n) == State::absent) return;
-    if (const Edge* only = absent ? only_term(n) : nullptr)
-      return copies_[n.walk_slot].push_back(here(*only));
     SmallVector<Edge, 4> inputs;
     for (uint32_t i = 0; i < n.n_inputs; ++i) {
       const Edge& e = n.inputs()[i];
@@ -183,10 +193,18 @@ class Pruner {
   const Edge* only_term(const Node& n) {
     if (n.op->map != MapFn::add) return nullptr;
     const bool first = state(*n.inputs()[0].node) != State::absent;
+    if (!first && state(*n.inputs()[1].node) == State::absent) return nullptr;
     const Edge& e = n.inputs()[first ? 0 : 1];
     const bool as_it_is =
         e.node->outputs()[e.index] == n.outputs()[0] && (first || n.attrs().as<MapAttrs>().a == 1);
     return as_it_is ? &e : nullptr;
+  }
+
+  // A sum lies in row-major order, which those who read it may need.
+  Edge dense(const Edge& e) {
+    if (!e.node->op->is_view()) return e;
+    const TensorType& t = e.node->outputs()[e.index];
+    return {NodePtr(&append(out_, kCopy, {e}, CopyAttrs{t.sizes, t.dtype})), 0};
   }
 
   Edge zeros(const Edge& e) {
@@ -194,7 +212,9 @@ class Pruner {
     return {NodePtr(&append(out_, kFull, {}, FullAttrs{t.sizes, t.dtype, t.device, 0})), 0};
   }
 
+  const ForwardBackward& whole_;
   const Graph& g_;
+  uint64_t given_ = 0;  // bit k: result k of those that are differentiated
   Graph out_;
   std::vector<State> states_;                 // by node
   std::vector<SmallVector<Edge, 1>> copies_;  // by node: its outputs in the part
@@ -204,9 +224,8 @@ class Pruner {
 
 ForwardBackward cut(const Recording& r) { return Cutter(r).run(); }
 
-PartOfBackward part_of(const Graph& backward, const std::vector<ForwardBackward::Read>& reads,
-                       const std::vector<bool>& given) {
-  return Pruner(backward, reads, given).run();
+PartOfBackward part_of(const ForwardBackward& whole, const std::vector<bool>& given) {
+  return Pruner(whole, given).run();
 }
 
 }  // namespace tandem

@@ -19,6 +19,7 @@ struct ForwardBackward {
     size_t index;  // among the kept values, the inputs of `forward`, the differentiated results
   };
   std::vector<Read> reads;
+  std::vector<uint64_t> results_of;  // by node of `backward`, as Recording::results_of
 };
 
 ForwardBackward cut(const Recording& r);
@@ -30,7 +31,6 @@ struct PartOfBackward {
 };
 /// `given` says which of the differentiated results have a gradient. The others have none, which is
 /// not the same as zero: zero times infinity is not a number.
-PartOfBackward part_of(const Graph& backward, const std::vector<ForwardBackward::Read>& reads,
-                       const std::vector<bool>& given);
+PartOfBackward part_of(const ForwardBackward& whole, const std::vector<bool>& given);
 
 }  // namespace tandem

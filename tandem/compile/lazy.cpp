@@ -138,6 +138,9 @@ class LazyRecorder final : public Recorder {
     if (other && other != this) other->look(t, call);
   }
   void look(const OpDef&) override { flush(); }
+  void changing(TensorImpl* t) override {
+    if (owns(t->storage.get())) flush();
+  }
   bool keeps_branches() const override { return false; }
   void touch_grad(Node&) override {}
   void make_room() override {
@@ -196,6 +199,8 @@ void LazyRecorder::flush() {
         for (Storage* s : storages) s->pending.store(r, std::memory_order_release);
       }
     } unmark(written, this);
+    std::vector<uint32_t> versions;
+    for (const Storage* s : written) versions.push_back(s->version.load(std::memory_order_relaxed));
     std::vector<Tensor> results;
     try {
       results = program->run({captured_.data(), captured_.size()});
@@ -206,6 +211,9 @@ void LazyRecorder::flush() {
     }
     unmark.back = nullptr;
     ++runs;
+    // Writes were counted when they were recorded.
+    for (size_t i = 0; i < written.size(); ++i)
+      written[i]->version.store(versions[i], std::memory_order_relaxed);
     for (size_t i = 0; i < wanted.size(); ++i) give_memory(*wanted[i], results[i]);
   }
   forget();

@@ -64,6 +64,11 @@ class FunctionRecorder final : public Recorder {
   bool add_grad(Node& leaf, const Tensor& grad) override;
   Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) override;
   bool separates_histories() const override { return body_; }
+  void made_alias(const TensorImpl* alias, const Tensor& of) override {
+    const Storage& s = *of.impl()->storage;
+    if (s.pending.load(std::memory_order_relaxed) != this && s.made_in != id())
+      originals_[alias] = Tensor(intrusive_ptr<TensorImpl>(original_of(of.impl())));
+  }
 
   Recording run(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions options);
 
@@ -74,6 +79,11 @@ class FunctionRecorder final : public Recorder {
   }
 
   void capturing(Storage& s) override;
+  TensorImpl* original_of(TensorImpl* t) override {
+    const auto found = originals_.find(t);
+    const bool known = found != originals_.end() && found->second.impl()->storage == t->storage;
+    return known ? found->second.impl() : t;
+  }
   void make_zero(GradSlot& slot);
   bool add_grad_input(const GradSlot& slot, int64_t argument);
   Tensor stand_in(const Tensor& arg);
@@ -81,11 +91,13 @@ class FunctionRecorder final : public Recorder {
   void add_grad_changes(ArrayRef<Tensor> args);
   void add_writes(ArrayRef<Tensor> args);
   void add_same_as(const Tensor& result);
+  void add_results(const variable_list& results);
   void add_hooks(ArrayRef<Tensor> args);
   void add_backward(const variable_list& results);
   void add_sources(variable_list& targets);
   variable_list walk_back(const variable_list& outputs, const variable_list& grads,
-                          const variable_list& targets) const;
+                          const variable_list& targets);
+  class Origins;
   using OutsideValues = std::unordered_map<const Storage*, std::pair<Edge, bool>>;
   OutsideValues values_outside() const;
   bool restore_values(const OutsideValues& before);
@@ -94,7 +106,9 @@ class FunctionRecorder final : public Recorder {
 
   Recorder* const outer_ = t_mode.recorder;
   Recording recording_;
-  Flags flags_before_;          // what those that the function has set were
+  Flags flags_before_;  // what those that the function has set were
+  /// What aliases that the function made of tensors from outside show, by their addresses.
+  std::unordered_map<const TensorImpl*, Tensor> originals_;
   variable_list arguments_in_;  // what the function sees
   bool later_grads_ = false, layouts_ = false;
   bool body_ = false;                                 // RecordOptions::body
@@ -326,21 +340,40 @@ void FunctionRecorder::add_same_as(const Tensor& result) {
     if (result.defined() && result.is_same(captured_[i]))
       same = static_cast<int64_t>(arguments_in_.size() + i);
   recording_.same_as.push_back(same);
-  Recording::ResultView& view = recording_.view_of.emplace_back();
-  if (!result.defined() || same >= 0 || !result.impl()->view) return;
-  const auto found = bindings_.find(result.impl()->storage.get());
-  if (found == bindings_.end() || !(found->second.written || !found->second.strides.empty()))
-    return;
-  const Binding& b = found->second;
-  const TensorImpl* root = result.impl()->view->root();
-  const bool of_input =
-      b.argument >= 0
-          ? shows_all(root, b)
-          : b.captured >= 0 && root == captured_[static_cast<size_t>(b.captured)].impl();
-  if (!of_input) return;
-  view.input =
-      b.argument >= 0 ? b.argument : static_cast<int64_t>(arguments_in_.size()) + b.captured;
-  view.chain = {result.impl()->view->last};
+}
+
+// Results of the function as results of the graph. What shares memory does so after each call.
+void FunctionRecorder::add_results(const variable_list& results) {
+  Recording& r = recording_;
+  std::unordered_map<const Storage*, int> uses;
+  std::unordered_map<const Storage*, int64_t> bases;
+  for (const Tensor& t : results)
+    if (t.defined()) ++uses[t.impl()->storage.get()];
+  for (const Tensor& t : results) {
+    r.requires_grad.push_back(t.defined() && t.requires_grad());
+    add_same_as(t);
+    Recording::ResultView& view = r.view_of.emplace_back();
+    r.result.push_back(-1);
+    if (!t.defined()) continue;
+    const auto found = bindings_.find(t.impl()->storage.get());
+    const Binding* b = found != bindings_.end() ? &found->second : nullptr;
+    const bool shared = layouts_ && b && !r.requires_grad.back() && r.same_as.back() < 0 &&
+                        (uses[b->storage.get()] > 1 || b->written || !b->strides.empty());
+    if (!shared || b->value.node->op == &kConstantOp) {
+      r.result.back() = add_result(t);
+      continue;
+    }
+    if (!shows_all(t.impl(), *b)) view.chain = chain_of(t.impl(), *b);
+    if (b->argument >= 0 || b->captured >= 0) {
+      view.input =
+          b->argument >= 0 ? b->argument : static_cast<int64_t>(arguments_in_.size()) + b->captured;
+      r.result.back() = add_result(t);
+      continue;
+    }
+    const auto [base, fresh] = bases.try_emplace(b->storage.get(), graph_.outputs.size());
+    if (fresh) graph_.outputs.push_back(b->value);
+    view.base = r.result.back() = base->second;
+  }
 }
 
 // Leaves whose gradients the function changes, with what their hooks did to them.
@@ -400,12 +433,52 @@ void FunctionRecorder::add_sources(variable_list& targets) {
   }
 }
 
+// Notes which results the nodes are on the way from that are recorded for a node of the history.
+class FunctionRecorder::Origins final : public autograd::Walk::Visitor {
+ public:
+  Origins(const variable_list& outputs, const Graph& g, Recording& r)
+      : g_(g), first_(r.forward_nodes), results_of_(r.results_of) {
+    if (outputs.size() > 64) return;  // each belongs to all
+    std::vector<const Node*> stack;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const uint64_t bit = uint64_t{1} << k;
+      stack.push_back(outputs[k].impl()->grad_edge().node.get());
+      while (!stack.empty()) {
+        const Node* n = stack.back();
+        stack.pop_back();
+        if (!n || (of_[n] & bit) != 0) continue;
+        of_[n] |= bit;
+        for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
+      }
+    }
+  }
+  void visits(const Node& node) override {
+    note();
+    const auto found = of_.find(&node);
+    now_ = found != of_.end() ? found->second : kAll;
+  }
+  /// What has been recorded since the last time belongs to the node that was visited then.
+  void note() { results_of_.resize(g_.nodes.size() - first_, now_); }
+
+ private:
+  static constexpr uint64_t kAll = ~uint64_t{0};
+  const Graph& g_;
+  const size_t first_;
+  std::vector<uint64_t>& results_of_;
+  std::unordered_map<const Node*, uint64_t> of_;
+  uint64_t now_ = kAll;
+};
+
 // Up to the targets and no further: hooks there, and what lies below, are the business of whoever
 // differentiates the call.
 variable_list FunctionRecorder::walk_back(const variable_list& outputs, const variable_list& grads,
-                                          const variable_list& targets) const {
-  autograd::Walk walk(
-      {.keep = true, .accumulate = false, .only_targets = true, .stop_at_targets = true});
+                                          const variable_list& targets) {
+  Origins origins(outputs, graph_, recording_);
+  autograd::Walk walk({.keep = true,
+                       .accumulate = false,
+                       .only_targets = true,
+                       .stop_at_targets = true,
+                       .visitor = &origins});
   for (const Tensor& t : targets) {
     const Edge& e = t.impl()->grad_edge();
     walk.targets.push_back({e.node.get(), e.index, {}});
@@ -413,6 +486,7 @@ variable_list FunctionRecorder::walk_back(const variable_list& outputs, const va
   for (size_t i = 0; i < outputs.size(); ++i)
     walk.add_root(outputs[i].impl()->grad_edge(), grads[i]);
   walk.run();
+  origins.note();
   variable_list result;
   for (auto& t : walk.targets) result.push_back(std::move(t.grad));
   return result;
@@ -509,11 +583,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   const BatchFallbacks fallbacks;
   const variable_list results = fn(arguments_in_);
   recording_.one_by_one.assign(fallbacks.names.begin(), fallbacks.names.end());
-  for (const Tensor& t : results) {
-    recording_.result.push_back(t.defined() ? add_result(t) : -1);
-    recording_.requires_grad.push_back(t.defined() && t.requires_grad());
-    add_same_as(t);
-  }
+  add_results(results);
   for (const auto& f : flags_before_) recording_.flags_set.push_back({f.flag, *f.flag});
   // Lists that the function itself has changed since it read them are its own.
   std::erase_if(recording_.flags,

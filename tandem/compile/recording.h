@@ -23,11 +23,12 @@ struct Recording {
   /// By result of the function: which input it is itself, by number among the arguments, then what
   /// was captured; -1 where it is a tensor of its own.
   std::vector<int64_t> same_as;
-  /// By result of the function: the same for views of an input that shares no memory with what the
-  /// plan gives, as it was written or did not lie in one piece.
+  /// By result of the function: what it shares its memory with, where the plan would give it
+  /// memory of its own: an input that was written or does not lie in one piece, or several results.
   struct ResultView {
-    int64_t input = -1;
-    ViewChain chain;
+    int64_t input = -1;  // as in same_as
+    int64_t base = -1;   // or which of the graph's results
+    ViewChain chain;     // of that; empty if it shows all
   };
   std::vector<ResultView> view_of;
 
@@ -92,6 +93,9 @@ struct Recording {
       differentiated;  // results of the function that the sources' gradients follow
   std::vector<std::string> one_by_one;  // ops that vmap ran one sample after the other
   size_t forward_nodes = 0;             // the nodes from here on belong to backward
+  /// By node of backward: which of the differentiated results its gradient is on the way from, bit
+  /// k for number k. Some gradients depend on no other: that of floor() is always zero.
+  std::vector<uint64_t> results_of;
   /// The gradient could not be recorded: it must be found op by op. No source has one in the graph.
   bool by_hand = false;
   /// Where the gradient is found op by op, none flows through these inputs of nodes: the function

@@ -82,6 +82,7 @@ class SampleRecorder final : public Recorder {
   Use use_of(TensorImpl* t);
   bool leads_outside(TensorImpl* t);
   void check_side_effects();
+  void check_own_gradients(const variable_list& results);
 
   void count_readers();
   void hand_on(const Tensor& t) const;
@@ -165,6 +166,40 @@ void SampleRecorder::check_side_effects() {
                  ") something that needs a gradient. Return the new value instead.");
 }
 
+// The samples' gradients are those of the ops that are recorded, which a Function or hook of the
+// user's is none of.
+void SampleRecorder::check_own_gradients(const variable_list& results) {
+  std::vector<const Node*> open;
+  std::unordered_set<const Node*> seen;
+  const auto from = [&](const std::vector<const Node*>& starts, const auto& meet) {
+    open = starts;
+    seen.clear();
+    while (!open.empty()) {
+      const Node* n = open.back();
+      open.pop_back();
+      if (!n || !seen.insert(n).second) continue;
+      meet(n);
+      if (!made_->has(n)) continue;
+      for (uint32_t i = 0; i < n->n_inputs; ++i) open.push_back(n->inputs()[i].node.get());
+    }
+  };
+  std::vector<const Node*> starts, own;
+  for (const Tensor& t : results)
+    if (t.defined() && t.requires_grad()) starts.push_back(t.impl()->grad_edge().node.get());
+  from(starts, [&](const Node* n) {
+    if (made_->has(n) && n->extra && (n->extra->custom || !n->extra->hooks.empty()))
+      own.push_back(n);
+  });
+  if (own.empty()) return;
+  from(own, [&](const Node* n) {
+    TANDEM_CHECK(
+        made_->has(n),
+        "vmap: the result depends, through a custom Function or a hook, on something that needs a "
+        "gradient, which vmap could not find for each sample. Write the function with ops, take "
+        "the gradient inside the function that vmap is given, or detach() what goes into it.");
+  });
+}
+
 void SampleRecorder::record(const autograd::TensorFunction& fn, const variable_list& args,
                             const InDims& dims) {
   variable_list samples;
@@ -196,7 +231,9 @@ void SampleRecorder::record(const autograd::TensorFunction& fn, const variable_l
   NewNodes made;
   made_ = &made;
   const RecorderScope scope(this);
-  for (const Tensor& t : fn(samples)) results_.push_back(t.defined() ? use_of(t.impl()) : Use());
+  const variable_list results = fn(samples);
+  check_own_gradients(results);
+  for (const Tensor& t : results) results_.push_back(t.defined() ? use_of(t.impl()) : Use());
   check_side_effects();
   leads_.clear();
 }
@@ -246,6 +283,19 @@ void SampleRecorder::done_with(const Edge& e) {
   if (--s.readers == 0) s.values.clear();
 }
 
+// Results for no samples at all, of which batching rules need not know. Gradients reach all inputs.
+void compute_none(const Node& node, ArrayRef<Tensor> inputs, Tensor* outputs) {
+  for (uint32_t k = 0; k < node.n_outputs; ++k) {
+    const TensorType& type = node.outputs()[k];
+    Dims sizes{0};
+    sizes.append(type.sizes.begin(), type.sizes.end());
+    outputs[k] = zeros(sizes, TensorOptions(type.dtype).device(type.device));
+    if (!is_floating(type.dtype)) continue;
+    for (const Tensor& in : inputs)
+      if (in.requires_grad()) outputs[k] = outputs[k] + in.sum().to(type.dtype);
+  }
+}
+
 void SampleRecorder::compute(Node& node, int64_t size) {
   std::vector<Use> uses;
   if (const auto found = uses_.find(&node); found != uses_.end())
@@ -255,15 +305,18 @@ void SampleRecorder::compute(Node& node, int64_t size) {
 
   SmallVector<Tensor, 4> inputs;
   SmallVector<bool, 8> batched;
-  bool any = node.op->random;
+  bool any = node.op->random, any_batched = false;
   for (const Use& u : uses) {
     Sampled v = read(u);
     any |= v.batched;
+    any_batched |= v.batched;
     batched.push_back(v.batched);
     inputs.push_back(std::move(v.tensor));
   }
   SmallVector<Tensor, 2> outputs(node.n_outputs);
-  if (any) {
+  if (any_batched && size == 0) {
+    compute_none(node, {inputs.data(), inputs.size()}, outputs.data());
+  } else if (any) {
     apply_batched(*node.op, inputs, batched.data(), size, node.attrs(), outputs.data());
   } else {
     SmallVector<TensorArg, 4> args;

@@ -212,7 +212,7 @@ Tensor make_view(const OpDef& op, TensorImpl* in, AttrRef attrs, const TensorTyp
       out->view->base = intrusive_ptr<TensorImpl>(in);
     }
     if (t_mode.recorder) [[unlikely]]
-      t_mode.recorder->made_view(out.get());
+      t_mode.recorder->made_view(out.get(), in);
   }
   return Tensor(std::move(out));
 }
@@ -270,7 +270,7 @@ void keep(Recorder& r, const OpDef& op, TensorArgs in, AttrRef attrs, Tensor* ou
 // -- In place --------------------------------------------------------------------------------
 
 void check_writable(const char* name, const TensorImpl* self) {
-  for (size_t d = 0; d < self->strides.size(); ++d)
+  for (size_t d = 0; d < self->strides.size() && self->numel > 0; ++d)
     TANDEM_CHECK(
         self->strides[d] != 0 || self->type.sizes[d] <= 1, name,
         "_: unsupported operation: more than one element of the written-to tensor refers to a "
@@ -448,7 +448,7 @@ Tensor& apply_inplace(const OpDef& op, const Tensor& self_handle, TensorArgs in,
   const Edge before = std::exchange(self->edge, {});
   if (node) finish_record(node, &result);
   if (self->keeps_grad) move_kept_grad(before, self);
-  if (self->view) rebase(self);
+  if (self->view && is_floating(self->type.dtype)) rebase(self);
   return result;
 }
 
@@ -533,7 +533,7 @@ void check_history_rebinds(const char* name, TensorImpl* self) {
 void rebase_history(TensorImpl* self, Edge edge) {
   const Edge before = std::exchange(self->edge, std::move(edge));
   if (self->keeps_grad) move_kept_grad(before, self);
-  if (self->view) rebase(self);
+  if (self->view && is_floating(self->type.dtype)) rebase(self);
 }
 
 Tensor wrapped_number(const Scalar& value) {

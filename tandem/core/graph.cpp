@@ -208,7 +208,9 @@ std::vector<Tensor> Graph::run(ArrayRef<Tensor> arguments) const {
   for (const Edge& e : outputs) ++readers[e.node->walk_slot];
 
   std::vector<Tensor> values(first.back());
-  for (size_t i = 0; i < inputs.size(); ++i) values[first[inputs[i]->walk_slot]] = bound[i];
+  // Views in the graph are those of inputs in row-major order.
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[first[inputs[i]->walk_slot]] = bound[i].defined() ? bound[i].contiguous() : bound[i];
   std::vector<TensorArg> args;
   for (const NodePtr& n : nodes) {
     if (n->op == &kInputOp) continue;

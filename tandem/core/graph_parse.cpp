@@ -248,9 +248,9 @@ class Parser {
     std::vector<TensorType> types;
     do read_field(in_, types.emplace_back());
     while (in_.accept(","));
-    if (op.outputs > 0 && types.size() != static_cast<size_t>(op.outputs))
+    if (const int outputs = op.n_outputs(attrs.ref()); types.size() != static_cast<size_t>(outputs))
       in_.fail_at(types_place,
-                  str(op.name, " has ", op.outputs, op.outputs == 1 ? " output, " : " outputs, ",
+                  str(op.name, " has ", outputs, outputs == 1 ? " output, " : " outputs, ",
                       types.size(), types.size() == 1 ? " type is given" : " types are given"));
     try {
       check_and_append(op, inputs, attrs.ref(), types.size());

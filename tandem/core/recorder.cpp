@@ -61,6 +61,7 @@ void Recorder::release_bindings() {
       storage->pending.store(binding.captured >= 0 ? nullptr : &gone(), std::memory_order_release);
   bindings_.clear();
   views_made_.clear();
+  views_of_outside_.clear();
 }
 
 Node& Recorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
@@ -113,6 +114,7 @@ Recorder::Binding Recorder::capture(TensorImpl* t) {
   TANDEM_CHECK(s->pending.load(std::memory_order_relaxed) != &gone(), "a tensor (", t->type,
                ") that was made while another function was recorded is used after that recording "
                "has ended. Return it from that function to get its values.");
+  t = original_of(t);
   TensorImpl* root = t->view ? t->view->root() : t;
   const intrusive_ptr<TensorImpl> base =
       spans_storage(root) ? intrusive_ptr<TensorImpl>(root) : whole_storage(t);
@@ -186,7 +188,37 @@ Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
   return e;
 }
 
+void Recorder::made_same_view(const TensorImpl* t, const TensorImpl* as) {
+  views_made_.insert(t);
+  if (const auto found = views_of_outside_.find(as); found != views_of_outside_.end())
+    views_of_outside_.insert_or_assign(t, Tensor(found->second));
+}
+
+void Recorder::made_view(const TensorImpl* t, TensorImpl* of) {
+  views_made_.insert(t);
+  if (of->storage->made_in == id_ || of->storage->pending.load(std::memory_order_relaxed) == this ||
+      !of->wants_grad())
+    return;
+  if (!has_made_view(of) || views_of_outside_.contains(of))
+    views_of_outside_.insert_or_assign(t, Tensor(intrusive_ptr<TensorImpl>(of)));
+}
+
+// What a view that the record made is a view of; null: nothing from outside, or it is written.
+TensorImpl* Recorder::viewed_outside(TensorImpl* t) const {
+  const auto found = t->view ? views_of_outside_.find(t) : views_of_outside_.end();
+  if (found == views_of_outside_.end()) return nullptr;
+  TensorImpl* of = found->second.impl();
+  const ViewStep* before = of->view ? of->view->last.get() : nullptr;
+  if (of->storage != t->storage || t->view->last->previous.get() != before) return nullptr;
+  const auto b = bindings_.find(t->storage.get());
+  return b != bindings_.end() && b->second.written ? nullptr : of;
+}
+
 Edge Recorder::value_of(TensorImpl* t) {
+  if (TensorImpl* of = viewed_outside(t)) {
+    const ViewStep& step = *t->view->last;
+    return {NodePtr(&append(graph_, *step.op, {value_of(of)}, step.attrs.ref())), 0};
+  }
   if (is_own_input(t)) {
     auto [at, fresh] = own_inputs_.try_emplace(t);
     if (fresh) {
@@ -198,15 +230,17 @@ Edge Recorder::value_of(TensorImpl* t) {
     return at->second;
   }
   const Binding& b = binding(t);
-  if (b.captured >= 0 && t->wants_grad()) {
+  // What views that the record made itself are differentiated by is their base.
+  TensorImpl* source = t->view && has_made_view(t) ? t->view->root() : t;
+  if (b.captured >= 0 && source->wants_grad()) {
     // One history is one target, whichever of its tensors are read: saved values come as others.
-    const Edge& e = t->grad_edge();
+    const Edge& e = source->grad_edge();
     bool known = !differentiable_edges_.emplace(e.node.get(), e.index).second;
     // What led to a tensor changes when it is written.
     if (b.written)
       for (const Tensor& d : differentiable_)
         known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
-    if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
+    if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(source)));
   }
   return shows_all(t, b) ? b.value : view_of(t, b);
 }

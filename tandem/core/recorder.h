@@ -74,8 +74,14 @@ class Recorder {
     return false;
   }
 
+  /// A tensor is about to get another shape or other memory in place.
+  virtual void changing(TensorImpl*) {}
+  /// Another tensor that shows the same was made while this is the current recorder.
+  virtual void made_alias(const TensorImpl* /*alias*/, const Tensor& /*of*/) {}
   /// A view was made while this is the current recorder: it has no history outside.
-  void made_view(const TensorImpl* t) { views_made_.insert(t); }
+  void made_view(const TensorImpl* t, TensorImpl* of);
+  /// A copy of such a view, without its history.
+  void made_same_view(const TensorImpl* t, const TensorImpl* as);
   bool has_made_view(const TensorImpl* t) const { return views_made_.contains(t); }
   bool owns(const Storage* s) const { return bindings_.contains(const_cast<Storage*>(s)); }
   uint32_t id() const { return id_; }
@@ -104,8 +110,12 @@ class Recorder {
   Binding& binding(TensorImpl* t);
   /// True iff the tensor shows all of what its storage holds, as it is.
   static bool shows_all(const TensorImpl* t, const Binding& b);
+  /// The views that lead from what the storage holds to the tensor.
+  ViewChain chain_of(TensorImpl* t, const Binding& b);
   /// A tensor from outside is about to be used for the first time.
   virtual void capturing(Storage&) {}
+  /// The tensor from outside that this is an alias of, or the tensor itself.
+  virtual TensorImpl* original_of(TensorImpl* t) { return t; }
   /// True iff the tensor, which is not pending, is the same in every run of what is recorded.
   virtual bool is_constant(const TensorImpl* t) const {
     return t->type.weak || t->storage->made_in == id_;
@@ -130,6 +140,9 @@ class Recorder {
   /// Tensors from outside that have a history of their own, views mostly: inputs by themselves, so
   /// that gradients reach them, until the memory is written.
   std::unordered_map<const TensorImpl*, Edge> own_inputs_;
+  /// Views that the record made of tensors from outside that need a gradient, with those: their
+  /// values are views of what those tensors are in the record, until the memory is written.
+  std::unordered_map<const TensorImpl*, Tensor> views_of_outside_;
   /// Tensors from outside that need a gradient, in order of use.
   std::vector<Tensor> differentiable_;
   std::set<std::pair<const Node*, uint32_t>> differentiable_edges_;
@@ -142,8 +155,8 @@ class Recorder {
   Binding capture(TensorImpl* t);
   Edge capture_input(const Tensor& t);
   bool is_own_input(TensorImpl* t) const;
+  TensorImpl* viewed_outside(TensorImpl* t) const;
   Edge view_of(TensorImpl* t, const Binding& b);
-  ViewChain chain_of(TensorImpl* t, const Binding& b);
 
   uint32_t id_;
 };

@@ -17,7 +17,7 @@ intrusive_ptr<TensorImpl> without_history(const TensorImpl* t) {
   auto values = t->alias();
   if (t->view && t_mode.recorder) [[unlikely]] {
     keep_steps(*t->view, values.get());
-    if (t_mode.recorder->has_made_view(t)) t_mode.recorder->made_view(values.get());
+    if (t_mode.recorder->has_made_view(t)) t_mode.recorder->made_same_view(values.get(), t);
   }
   return values;
 }

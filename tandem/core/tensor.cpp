@@ -209,7 +209,18 @@ void Tensor::remove_hook(unsigned number) const {
   TANDEM_CHECK(removed == 1, "remove_hook: Invalid index: there is no hook with number ", number);
 }
 
-Tensor Tensor::detach() const { return Tensor(checked().alias()); }
+namespace {
+
+// What is recorded tells tensors from outside by their identity, and an alias has another one.
+Tensor told(const Tensor& of, intrusive_ptr<TensorImpl> alias) {
+  if (t_mode.recorder) [[unlikely]]
+    t_mode.recorder->made_alias(alias.get(), of);
+  return Tensor(std::move(alias));
+}
+
+}  // namespace
+
+Tensor Tensor::detach() const { return told(*this, checked().alias()); }
 
 Tensor& Tensor::detach_() const {
   TensorImpl& t = checked();
@@ -222,7 +233,7 @@ Tensor& Tensor::detach_() const {
 Tensor Tensor::data() const {
   auto t = checked().alias();
   t->unversioned = true;
-  return Tensor(std::move(t));
+  return told(*this, std::move(t));
 }
 
 void Tensor::set_data(const Tensor& source) const {
@@ -231,6 +242,8 @@ void Tensor::set_data(const Tensor& source) const {
   TANDEM_CHECK_TYPE(!t.requires_grad || is_floating(s.type.dtype),
                     "set_data: a tensor that requires gradients needs floating point values, not ",
                     name_of(s.type.dtype));
+  if (t_mode.recorder) [[unlikely]]
+    t_mode.recorder->changing(&t);
   t.type = s.type;
   t.strides = s.strides;
   t.numel = s.numel;

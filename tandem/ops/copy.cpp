@@ -1,6 +1,7 @@
 #include "tandem/ops/copy.h"
 
 #include "tandem/core/apply.h"
+#include "tandem/core/recorder.h"
 #include "tandem/kernels/map.h"
 #include "tandem/ops/batch_detail.h"
 #include "tandem/ops/copy_op.h"
@@ -117,6 +118,8 @@ Tensor& Tensor::resize_(IntArrayRef size) const {
   TensorImpl& t = checked();
   TANDEM_CHECK(!t.requires_grad, "resize_: cannot resize variables that require grad");
   TANDEM_CHECK(!t.view, "resize_: a view cannot be resized");
+  if (t_mode.recorder) [[unlikely]]
+    t_mode.recorder->changing(&t);
   const int64_t n = numel_of(size);
   const int64_t bytes = (t.offset + n) * static_cast<int64_t>(itemsize());
   if (bytes > t.storage->nbytes) {

@@ -56,9 +56,6 @@ namespace {
 constexpr uint64_t kDefaultSeed = 67280421310721;  // LibTorch's
 
 Tensor state_tensor(uint64_t seed, uint64_t counter) {
-  // The state outlives whatever mode its generator is made in.
-  const InferenceMode off(false);
-  const RecorderScope outside(nullptr);
   Tensor t = empty({2}, kLong);
   t.data_ptr<int64_t>()[0] = static_cast<int64_t>(seed);
   t.data_ptr<int64_t>()[1] = static_cast<int64_t>(counter);
@@ -73,6 +70,9 @@ Generator& the_default() {
 }  // namespace
 
 Generator::Generator(uint64_t seed) : impl_(std::make_shared<Impl>()) {
+  // The state outlives whatever mode its generator is made in.
+  const InferenceMode off(false);
+  const RecorderScope outside(nullptr);
   impl_->state = state_tensor(seed, 0);
 }
 

@@ -2,6 +2,7 @@
 // all of them.
 #include <numeric>
 
+#include "tandem/core/recorder.h"
 #include "tandem/ops/copy.h"
 #include "tandem/ops/view.h"
 #include "tandem/ops/view_detail.h"
@@ -99,6 +100,8 @@ Tensor& become(const char* op, const Tensor& self, F make_view) {
   TANDEM_CHECK(!t_mode.grad || !t.requires_grad, op,
                "_: a leaf Variable that requires grad is being used in an "
                "in-place operation.");
+  if (t_mode.recorder) [[unlikely]]
+    t_mode.recorder->changing(&t);
   Tensor view;
   {
     InferenceMode off(false);  // a changed shape needs a matching history, whatever the mode

@@ -200,5 +200,12 @@ TEST(ViewWrites, SavedValuesOfTheWrittenTensorAreKept) {
       {leaf({3})});
 }
 
+TEST(ViewWrites, WholeNumbersGetNoHistoryThroughAView) {
+  const Tensor whole = zeros({2, 4}, kLong);
+  whole[0].copy_(full({}, 3.0).requires_grad_());
+  EXPECT_FALSE(whole.requires_grad());
+  EXPECT_EQ(whole.sum().item<int64_t>(), 12);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -215,6 +215,61 @@ TEST(Compile, VariablesThatTheFunctionAssignsToAreRefused) {
   EXPECT_EQ(alias.graph_count(), 1);
 }
 
+TEST(Compile, AliasesOfVariablesThatHoldAnotherTensor) {
+  Tensor h = ones({2});
+  const auto f = compile([&](const Tensor& x) { return x * h.detach() + h.data(); });
+  for (int i = 0; i < 3; ++i) {
+    expect_same(f(ones({2})), full({2}, 2.0 * (i + 1)));
+    h = full({2}, i + 2.0);
+  }
+  // A gradient is that of the leaf, also where it is changed through an alias.
+  const Tensor w = ones({2}).requires_grad_();
+  const auto clip = compile([&] { w.grad().detach().clamp_(-0.5, 0.5); });
+  for (int i = 0; i < 3; ++i) {
+    w.mutable_grad().reset();
+    (w * 3).sum().backward();
+    clip();
+    expect_same(w.grad(), full({2}, 0.5));
+  }
+  EXPECT_EQ(clip.graph_count(), 1);
+  const Tensor v = full({2}, 2.0);
+  const auto g = compile([&](const Tensor& x) { return v.detach() * v * x; });
+  EXPECT_FALSE(g(ones({2})).requires_grad());
+  v.requires_grad_();
+  EXPECT_TRUE(g(ones({2})).requires_grad());
+}
+
+TEST(Compile, ResultsThatShareMemory) {
+  const auto f = compile([](const Tensor& x) {
+    const Tensor y = x * 2;
+    return std::tuple{y, y, y.detach(), y.t()};
+  });
+  const auto [a, b, c, d] = f(ones({2, 2}));
+  a[0][1] = 7;
+  expect_same(b, a);
+  expect_same(c, a);
+  expect_same(d, a.t());
+  const auto g = compile([](const Tensor& x) {
+    x.add_(1);
+    return std::tuple{x.detach(), x[0]};
+  });
+  const Tensor x = zeros({2, 2});
+  const auto [all, row] = g(x);
+  x.mul_(5);
+  expect_same(all, full({2, 2}, 5.0));
+  expect_same(row, full({2}, 5.0));
+}
+
+TEST(Compile, SeedsSetInside) {
+  const auto fn = [](const Tensor& x) {
+    manual_seed(3);
+    return x + rand({2});
+  };
+  const auto f = compile(fn);
+  const Tensor expected = fn(ones({2}));
+  for (int i = 0; i < 3; ++i) expect_same(f(ones({2})), expected);
+}
+
 TEST(Compile, ReturnsWhatEagerWouldShare) {
   const Tensor x = randn({2, 3});
   const auto f = compile([](const Tensor& t) {

@@ -5,6 +5,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/compile/compile.h"
 #include "tandem/compile/trace.h"
+#include "tandem/compile/transforms.h"
 #include "tandem/compile/vmap.h"
 #include "tests/compile/helpers.h"
 
@@ -279,7 +280,78 @@ TEST(ControlFlow, GradientsOfLoopsOfOtherTypesAreRefused) {
     return other;
   };
   for (const char* field : {"condition=", "body=", "gradient="})
-    EXPECT_THROW_WITH(Graph::parse(with(field, identity)), "while_loop_gradient: ");
+    EXPECT_THROW_WITH(Graph::parse(with(field, identity)), "while_loop_gradient");
+}
+
+TEST(ControlFlow, NumbersOfOutputsThatDoNotFitAreRefused) {
+  const std::string text = trace(
+                               [](const Tensor& x) {
+                                 return cond(
+                                     x.sum() > 0, [&] { return x * 2; }, [&] { return -x; });
+                               },
+                               {ones({2})})
+                               .str();
+  const size_t end = text.find('\n', text.find("= cond("));
+  EXPECT_THROW_WITH(Graph::parse(std::string(text).insert(end, ", float32 [2]")),
+                    "cond has 1 output, 2 types are given");
+}
+
+TEST(ControlFlow, HessiansOfChoices) {
+  const auto f = [](const Tensor& x) {
+    return cond(
+               x.sum() > 0, [&] { return x * x * x; }, [&] { return x * 2; })
+        .sum();
+  };
+  const auto nested = [&](const Tensor& x) {
+    return cond(
+        x[0] > 0, [&] { return f(x) * x[0]; }, [&] { return x.sum(); });
+  };
+  const auto in_loop = [](const Tensor& x) {
+    return scan(
+               [&](const Tensor& c, const Tensor& r) {
+                 const Tensor n = cond(
+                     c.sum() > 0, [&] { return c * r * x; }, [&] { return c; });
+                 return std::pair{n, n};
+               },
+               x, full({2, 2}, 0.5, kDouble))
+        .first.sum();
+  };
+  const Tensor x = tensor({1.0, 2.0}, kDouble);
+  const auto check = [&](const auto& fn) {
+    const Tensor expected = hessian(fn, x);
+    EXPECT_GT(expected.abs().sum().item<double>(), 0.1);
+    expect_near(compile([&](const Tensor& a) { return hessian(fn, a); })(x), expected, 1e-9);
+    expect_near(vmap([&](const Tensor& a) { return hessian(fn, a); })(x.unsqueeze(0))[0], expected,
+                1e-9);
+    expect_near(trace([&](const Tensor& a) { return hessian(fn, a); }, {x}).run({x})[0], expected,
+                1e-9);
+    const Tensor v = tensor({0.3, -1.0}, kDouble);
+    expect_near(vmap([&](const Tensor& a) { return hvp(fn, a, v); })(x.unsqueeze(0))[0],
+                expected.mv(v), 1e-9);
+  };
+  check(f);
+  check(nested);
+  check(in_loop);
+}
+
+TEST(ControlFlow, LoopsInLoopsOverConstants) {
+  const auto h = [](const Tensor& x) {
+    return scan(
+               [](const Tensor& c, const Tensor& m) {
+                 const Tensor inner = scan(
+                                          [](const Tensor& a, const Tensor& r) {
+                                            const Tensor n = (a * r).sin();
+                                            return std::pair{n, n};
+                                          },
+                                          c, m)
+                                          .first;
+                 return std::pair{inner, c};
+               },
+               x, ones({3, 2, 2}, kDouble))
+        .first;
+  };
+  const Tensor x = ones({2}, kDouble);
+  expect_near(compile([&](const Tensor& a) { return jacobian(h, a); })(x), jacobian(h, x), 1e-9);
 }
 
 TEST(ControlFlow, UnderVmapSamplesGoTheirOwnWays) {

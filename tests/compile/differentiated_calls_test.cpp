@@ -257,6 +257,82 @@ TEST(DifferentiatedCalls, ParametersThatAreWrittenByTheirViewsInTheCall) {
   }
 }
 
+TEST(DifferentiatedCalls, ViewsOfTensorsFromOutside) {
+  const Tensor w = randn({3, 4}).requires_grad_(), x = randn({2, 4}).requires_grad_();
+  const auto second = [&](const auto& fn) {
+    const Tensor first = autograd::grad({fn(x).sum()}, {x}, {}, true, true)[0];
+    return autograd::grad({first.sum()}, {w})[0];
+  };
+  const auto check = [&](const auto& fn) { expect_near(second(compile(fn)), second(fn), 1e-5); };
+  check([&](const Tensor& a) { return a.mm(w.t()).tanh(); });
+  check([&](const Tensor& a) { return a.mm(w.view({4, 3})).tanh(); });
+  check([&](const Tensor& a) { return (a * w[1]).exp() * w.narrow(0, 0, 2).t().t(); });
+  // Written in the call through a view, with other memory between two calls.
+  const Tensor v = ones({2, 2}).requires_grad_();
+  const auto write = compile([&](const Tensor& a) {
+    const NoGradGuard no_grad;
+    return v.view({-1}).mul_(3) * a;
+  });
+  write(ones({1}));
+  v.set_data(ones({2, 2}));
+  write(ones({1}));
+  expect_same(write(ones({1})), full({4}, 9.0));
+}
+
+TEST(DifferentiatedCalls, CheckpointsWithRandomNumbers) {
+  const Tensor w = ones({50}).requires_grad_();
+  const auto fn = [&](const Tensor& x) {
+    return checkpoint([&](const Tensor& a) { return dropout(a * w, 0.5, true).tanh(); }, {x});
+  };
+  const auto f = compile(fn);
+  const auto gradient = [&](const auto& g) {
+    manual_seed(3);
+    const Tensor y = g(ones({50}));
+    rand({1});
+    return autograd::grad({y.sum()}, {w})[0];
+  };
+  expect_near(gradient(f), gradient(fn), 1e-6);
+}
+
+TEST(DifferentiatedCalls, EmptyLeaves) {
+  const Tensor x = zeros({0, 5}).requires_grad_();
+  const auto f = compile([](const Tensor& t) { return t.sum(); });
+  for (int i = 0; i < 2; ++i) f(x).backward();
+  EXPECT_EQ(x.grad().sizes(), x.sizes());
+}
+
+TEST(DifferentiatedCalls, GradientsThatAreAlwaysZero) {
+  const auto fn = [](const Tensor& x) {
+    return std::tuple{x.sqrt().floor(), x * 2, (x.sqrt().floor() + x).exp()};
+  };
+  const auto f = compile(fn);
+  const auto grads = [](const auto& g, int which) {
+    const Tensor x = leaf({-1, 4, 0});
+    const auto [a, b, c] = g(x);
+    const Tensor y = which == 0 ? a : which == 1 ? b : b + c.nan_to_num();
+    y.sum().backward();
+    return x.grad();
+  };
+  for (int which = 0; which < 3; ++which) {
+    const Tensor got = grads(f, which), wanted = grads(fn, which);
+    EXPECT_TRUE(got.defined());
+    EXPECT_TRUE(allclose(got, wanted, 1e-6, 1e-6, /*equal_nan=*/true)) << got << wanted;
+  }
+}
+
+TEST(DifferentiatedCalls, OneOfTwoViewsOfOneValue) {
+  const auto f = compile([](const Tensor& t) {
+    const Tensor h = t.exp().view({6, 5});
+    return std::tuple{h.t(), h};
+  });
+  const Tensor x = randn({30}).requires_grad_();
+  for (int i = 0; i < 2; ++i) {
+    x.mutable_grad().reset();
+    (std::get<0>(f(x)) * 2).sum().backward();
+    expect_near(x.grad(), x.exp() * 2, 1e-6);
+  }
+}
+
 TEST(DifferentiatedCalls, ResultsThatNobodyUses) {
   Tensor a = leaf({1}), b = leaf({1});
   const auto two = compile([&] { return std::pair{a * 2, b * 3}; });

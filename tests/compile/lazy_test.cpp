@@ -172,6 +172,41 @@ TEST(Lazy, OneValueThatCannotBeComputedDoesNotTakeTheOthersWithIt) {
   EXPECT_THROW_WITH(bad.sum(), "could not be computed");
 }
 
+TEST(Lazy, ALossMayBeLookedAtBetweenForwardAndBackward) {
+  const auto train = [](bool look) {
+    const Tensor w = full({2}, 1.0).requires_grad_();
+    for (int i = 0; i < 3; ++i) {
+      w.mutable_grad().reset();
+      const Tensor loss = (w * w).sum();
+      if (look) loss.item();
+      loss.backward();
+      const NoGradGuard no_grad;
+      w.sub_(w.grad() * 0.1);
+    }
+    return w.detach().clone();
+  };
+  const Tensor eager = train(false);
+  const LazyGuard lazy;
+  expect_same(train(true), eager);
+  expect_same(train(false), eager);
+}
+
+TEST(Lazy, TensorsThatGetOtherMemoryOrAnotherShape) {
+  const Tensor w = ones({2}), x = ones({2});
+  const LazyGuard lazy;
+  const Tensor y = w * 3;
+  w.set_data(full({3}, 5.0, kDouble));
+  expect_same(y, full({2}, 3.0));
+  expect_same(w + 0, full({3}, 5.0, kDouble));
+  x.add_(1);
+  x.unsqueeze_(0);
+  x.mul_(2);
+  expect_same(x, full({1, 2}, 4.0));
+  const Tensor z = x + 1;
+  x.resize_({3});
+  expect_same(z, full({1, 2}, 5.0));
+}
+
 TEST(Lazy, AFailureAmongWritesIsNotRunAgain) {
   const Tensor count = zeros({1}), x = ones({2});
   Tensor apart, behind;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/autograd/checkpoint.h"
+#include "tandem/autograd/function.h"
 #include "tandem/compile/compile.h"
 #include "tandem/compile/control_flow.h"
 #include "tandem/compile/transforms.h"
@@ -70,6 +72,46 @@ TEST(Vmap, NoSamplesGiveAnEmptyResult) {
   const Tensor x = zeros({0, 3}, kDouble);
   const Tensor y = vmap([](const Tensor& v) { return v.reshape({3, 1}).exp() + 1; })(x);
   EXPECT_EQ(y.sizes(), IntArrayRef({0, 3, 1}));
+}
+
+TEST(Vmap, NoSamplesOfOpsWithRulesOfTheirOwn) {
+  const Tensor w = ones({1, 1, 2}).requires_grad_();
+  const auto conv = [&](const Tensor& x) { return conv1d(x.unsqueeze(0), w); };
+  const Tensor y = vmap(conv)(ones({0, 1, 5}));
+  EXPECT_EQ(y.sizes(), (IntArrayRef{0, 1, 1, 4}));
+  y.sum().backward();
+  EXPECT_TRUE(w.grad().equal(zeros({1, 1, 2})));
+  const auto norm = [](const Tensor& x) { return group_norm(x.unsqueeze(0), 1); };
+  EXPECT_EQ(vmap(norm)(ones({0, 2, 5})).sizes(), (IntArrayRef{0, 1, 2, 5}));
+}
+
+struct Doubled : autograd::Function<Doubled> {
+  static Tensor forward(autograd::AutogradContext*, const Tensor& x) { return x * 2; }
+  static variable_list backward(autograd::AutogradContext*, variable_list g) { return {g[0] * 2}; }
+};
+
+TEST(Vmap, GradientsThatAreNotThoseOfOps) {
+  const Tensor x = ones({2, 3}).requires_grad_();
+  const auto own = [](const Tensor& a) { return (Doubled::apply(a) + a).sum(); };
+  EXPECT_NE(error_of([&] { vmap(own)(x); }).find("custom Function or a hook"), std::string::npos);
+  const auto hooked = [](const Tensor& a) {
+    const Tensor y = a * 1;
+    y.register_hook([](const Tensor& g) { return g * 10; });
+    return y.sum();
+  };
+  EXPECT_NE(error_of([&] { vmap(hooked)(x); }).find("custom Function or a hook"),
+            std::string::npos);
+  // Without a gradient from outside, and where it is taken inside, all is well.
+  EXPECT_TRUE(vmap(own)(x.detach()).equal(full({2}, 9.0)));
+  const auto inside = [&](const Tensor& a) {
+    const Tensor leaf = a.detach().requires_grad_();
+    return autograd::grad({own(leaf)}, {leaf})[0];
+  };
+  EXPECT_TRUE(vmap(inside)(x).equal(full({2, 3}, 3.0)));
+  const auto again = [](const Tensor& a) {
+    return (checkpoint([](const Tensor& b) { return b * 2; }, {a}) + a).sum();
+  };
+  EXPECT_TRUE(autograd::grad({vmap(again)(x).sum()}, {x})[0].equal(full({2, 3}, 3.0)));
 }
 
 TEST(Vmap, IsNested) {

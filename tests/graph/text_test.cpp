@@ -257,6 +257,21 @@ TEST(GraphRun, WritesHappenAllAtOnceInTheEnd) {
   EXPECT_TRUE(before.equal(full({2}, 1.f)));
 }
 
+TEST(GraphRun, ArgumentsMayLieInAnyOrder) {
+  const Tensor x = arange(12.).reshape({4, 3}).t();
+  const Graph g = trace([](const Tensor& a) { return a.reshape({-1}) + a.t().reshape({-1}); }, {x});
+  EXPECT_TRUE(g.run({x})[0].equal(x.reshape({-1}) + x.t().reshape({-1})));
+  const Graph w = trace(
+      [](const Tensor& a) {
+        a.add_(1);
+        return a.reshape({-1});
+      },
+      {x});
+  const Tensor before = x.clone();
+  EXPECT_TRUE(w.run({x})[0].equal((before + 1).reshape({-1})));
+  EXPECT_TRUE(x.equal(before + 1));
+}
+
 TEST(GraphRun, RefusesOtherArguments) {
   const Graph g = trace([](const Tensor& x) { return x * 2; }, {rand({3})});
   const auto message = [&](ArrayRef<Tensor> args) -> std::string {
