@@ -294,7 +294,10 @@ Variant::Mismatch Variant::mismatch(const Args& args, const structure::Key& key)
   for (const auto& h : recording.hooks)
     if (hooks_changed(h, args)) return {11, "a hook of a leaf was added or removed"};
   for (const auto& f : recording.flags)
-    if (*f.flag != f.value) return {12, "a flag that the function reads (training mode) changed"};
+    if (*f.flag != f.value)
+      return {12,
+              "something that the function reads changed: training mode, what a container holds, "
+              "or an optimiser's groups"};
   for (const auto& l : recording.lists)
     if (list_changed(l)) return {12, "an optimiser has other parameters"};
   return {13, "nothing changed"};
