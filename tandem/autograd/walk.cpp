@@ -329,8 +329,10 @@ void Walk::compute(uint32_t slot, const bool* needed) {
 
 template <class List>
 void Walk::hand_on(Node& node, const bool* needed, List grads) {
-  if (t_mode.anomaly && t_mode.anomaly_check_nan && !t_mode.recorder) [[unlikely]]
-    look_for_nan(node, grads);
+  if (t_mode.anomaly && t_mode.anomaly_check_nan) [[unlikely]] {
+    // Whoever only defers ops computes what is looked at; others have no values yet.
+    if (!t_mode.recorder || !t_mode.recorder->keeps_branches()) look_for_nan(node, grads);
+  }
   for (uint32_t i = 0; i < node.n_inputs && i < grads.size(); ++i) {
     if (!needed[i] || !grads[i].defined()) continue;
     const Edge& e = node.inputs()[i];

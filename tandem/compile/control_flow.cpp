@@ -192,7 +192,6 @@ std::pair<std::vector<Tensor>, std::vector<Tensor>> run_scan(const ListFunction&
                                                              bool reverse) {
   const size_t n_carry = carry.size();
   const int64_t length = xs[0].size(0);
-  TANDEM_CHECK(length > 0, "scan: there is nothing to go through: the length is 0");
   std::vector<std::vector<Tensor>> ys;
   for (int64_t k = 0; k < length; ++k) {
     std::vector<Tensor> in = carry;
@@ -214,6 +213,25 @@ std::pair<std::vector<Tensor>, std::vector<Tensor>> run_scan(const ListFunction&
   return {std::move(carry), std::move(stacked)};
 }
 
+// No slices: the carry stays as it is, and the body is only asked what it would have given.
+std::pair<std::vector<Tensor>, std::vector<Tensor>> scan_nothing(const ListFunction& body,
+                                                                 const std::vector<Tensor>& carry,
+                                                                 const std::vector<Tensor>& xs) {
+  std::vector<Tensor> args = carry;
+  for (const Tensor& x : xs) args.push_back(empty(x.sizes().slice(1), x.options()));
+  const Branch step = record_branch("scan", body, args);
+  const Graph& g = step.recording.graph;
+  check_same_types("scan", "carry", g, carry);
+  std::vector<Tensor> ys;
+  for (size_t i = carry.size(); i < g.n_results; ++i) {
+    const TensorType& y = g.outputs[i].node->outputs()[g.outputs[i].index];
+    Dims sizes{0};
+    sizes.append(y.sizes.begin(), y.sizes.end());
+    ys.push_back(empty(sizes, TensorOptions(y.dtype).device(y.device)));
+  }
+  return {carry, std::move(ys)};
+}
+
 }  // namespace
 
 std::pair<std::vector<Tensor>, std::vector<Tensor>> scan_list(const ListFunction& body,
@@ -225,6 +243,7 @@ std::pair<std::vector<Tensor>, std::vector<Tensor>> scan_list(const ListFunction
     TANDEM_CHECK_SHAPE(xs[i].dim() > 0 && xs[i].size(0) == xs[0].size(0), "scan: xs ", i, " is ",
                        xs[i].type_of(), "; all must have the same extent ",
                        xs[0].dim() ? str(xs[0].size(0), " ") : "", "in dimension 0");
+  if (xs[0].size(0) == 0) return scan_nothing(body, carry, xs);
   std::vector<Tensor> all = carry;
   append_to(all, xs);
   Recorder* r = keeper(all);

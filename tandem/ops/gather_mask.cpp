@@ -68,20 +68,39 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
   return index_at("masked_select", x, all_dims(x), true_places(atleast_1d(m.expand(shape))));
 }
 
+namespace {
+
+void check_enough(int64_t values, const Tensor& mask) {
+  const auto n = mask.sum().item<int64_t>();
+  TANDEM_CHECK_SHAPE(values >= n, "masked_scatter: expected number of elements of source (", values,
+                     ") to be at least the number of ones in the mask (", n, ")");
+}
+
+}  // namespace
+
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& src) const {
   const Tensor m = checked_mask("masked_scatter", mask);
   TANDEM_CHECK_TYPE(src.dtype() == dtype(),
                     "masked_scatter: expected self and source to have same dtypes but got ",
                     dtype(), " and ", src.dtype());
   const Dims shape = broadcast_shapes("masked_scatter", sizes(), m.sizes());
-  const Tensor x = atleast_1d(expand(shape));
-  const auto places = true_places(atleast_1d(m.expand(shape)));
-  const int64_t n = places[0].numel();
-  TANDEM_CHECK_SHAPE(src.numel() >= n, "masked_scatter: expected number of elements of source (",
-                     src.numel(), ") to be at least the number of ones in the mask (", n, ")");
-  return index_put_at("masked_scatter", x, all_dims(x), places, src.reshape({-1}).narrow(0, 0, n),
-                      false)
-      .view(shape);
+  if (src.numel() == 0) {
+    // Nothing may be chosen.
+    m.impl()->need_values("masked_scatter");
+    check_enough(0, m.expand(shape));
+    return expand(shape).clone();
+  }
+  // The n-th true element is given the n-th value; the others read the first, and ignore it.
+  const Tensor flat = m.expand(shape).reshape({-1});
+  const Tensor number = tandem::where(flat, flat.cumsum(0).sub(1), 0);
+  Tensor chosen;
+  try {
+    chosen = src.reshape({-1}).take(number);
+  } catch (const IndexError&) {
+    check_enough(src.numel(), flat);
+    throw;
+  }
+  return tandem::where(m, chosen.view(shape), *this);
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& src) const {
   return copy_(masked_scatter(mask, src));

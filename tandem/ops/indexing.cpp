@@ -199,6 +199,18 @@ int64_t indexed_dim(const Resolved& r) {
   return r.view.dim() - static_cast<int64_t>(r.dims.size()) + most;
 }
 
+// If x is indexed by a mask of its first dimensions and nothing else: that mask, as it is broadcast
+// over x; otherwise undefined.
+Tensor only_mask(const Tensor& x, Indices indices) {
+  if (indices.size() != 1 || !indices[0].is_tensor()) return {};
+  const Tensor& mask = indices[0].tensor();
+  if (!mask.defined() || mask.dtype() != kBool || mask.dim() > x.dim()) return {};
+  Dims shape = mask.sizes();
+  if (!std::equal(shape.begin(), shape.end(), x.sizes().begin())) return {};
+  shape.resize(static_cast<size_t>(x.dim()), 1);
+  return mask.reshape(shape);
+}
+
 void assign(const Tensor& x, Indices indices, const Tensor& values, bool accumulate) {
   const Resolved r = resolve("index_put_", x, indices);
   if (!r.indices.empty()) {
@@ -226,6 +238,10 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
 
 Tensor& Tensor::index_put_(Indices indices, const Tensor& values, bool accumulate) const {
   TANDEM_CHECK(values.defined(), "index_put_: the value is an undefined tensor");
+  // One value where a mask holds needs no list of places.
+  if (!accumulate && values.numel() == 1 && values.dtype() == dtype())
+    if (const Tensor mask = only_mask(*this, indices); mask.defined())
+      return masked_fill_(mask, values.view(Dims()));
   assign(*this, indices, values, accumulate);
   return const_cast<Tensor&>(*this);
 }
@@ -235,15 +251,7 @@ Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Ten
 }
 
 Tensor& Tensor::index_put_(Indices indices, const Scalar& value, bool accumulate) const {
-  check_list("index_put_", indices);
-  // A number where a mask holds needs no list of places.
-  if (!accumulate && indices.size() == 1 && indices[0].is_tensor()) {
-    const Tensor& mask = indices[0].tensor();
-    if (mask.defined() && mask.dtype() == kBool && mask.dim() > 0 && mask.sizes() == sizes())
-      return masked_fill_(mask, full({}, value, options()));
-  }
-  assign(*this, indices, full({}, value, options()), accumulate);
-  return const_cast<Tensor&>(*this);
+  return index_put_(indices, full({}, value, options()), accumulate);
 }
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value,
                            bool accumulate) const {

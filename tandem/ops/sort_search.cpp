@@ -186,6 +186,7 @@ Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t m
   TANDEM_CHECK(x.dim() == 1 && isIntegralType(x.dtype()),
                "bincount: only supports 1-d non-negative integral inputs, got ", x.type_of());
   int64_t bins = minlength;
+  x.impl()->need_values("bincount");
   if (x.numel() > 0) {
     TANDEM_CHECK_AS(ValueError, x.min().item<int64_t>() >= 0,
                     "bincount: only supports 1-d non-negative integral inputs, got the value ",

@@ -595,5 +595,81 @@ TEST(Compile, AnotherBatchSizeMakesNoNewKernels) {
   expect_same(f(x), ((x + b).tanh() * x).softmax(1));
 }
 
+TEST(Compile, AnomaliesAreFoundByTheOpsThemselves) {
+  const auto step = compile([](const Tensor& t) {
+    const Tensor loss = t.sqrt().sum();
+    loss.backward();
+    return loss.detach();
+  });
+  const Tensor bad = tensor({-1.0f, 4.0f}).requires_grad_();
+  {
+    const DetectAnomalyGuard anomaly;
+    EXPECT_THROW_WITH(step(bad), "returned nan values in its 0th output. The forward op was sqrt");
+    const Tensor good = tensor({1.0f, 4.0f}).requires_grad_();
+    expect_same(step(good), tensor(3.0f));
+    expect_same(good.grad(), tensor({0.5f, 0.25f}));
+  }
+  EXPECT_EQ(step.graph_count(), 0u);
+  step(bad);
+  EXPECT_EQ(step.graph_count(), 1u);
+  EXPECT_TRUE(bad.grad().isnan()[0].item<bool>());
+}
+
+TEST(Compile, MasksNeedNoListOfPlaces) {
+  manual_seed(3);
+  const Tensor x = randn({3, 4}, requires_grad()), v = randn({}, requires_grad());
+  const Tensor source = randn({12}, requires_grad());
+  const auto check = [&](auto fn, const Tensor& mask) {
+    const auto f = compile(fn);
+    const auto results = [&](const auto& g) {
+      const Tensor y = g(x, mask);
+      auto grads = autograd::grad({(y * y).sum()}, {x, v, source}, {}, {}, false, true);
+      grads.push_back(y);
+      return grads;
+    };
+    for (const int round : {0, 1}) {
+      (void)round;
+      const auto got = results(f), expected = results(fn);
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i].defined(), expected[i].defined()) << i;
+        if (got[i].defined()) expect_same(got[i], expected[i]);
+      }
+    }
+    EXPECT_EQ(f.graph_count(), 1u);
+  };
+  const Tensor rows = tensor({1, 0, 1}).to(kBool), all = randn({3, 4}) > 0;
+  const auto put = [&](const Tensor& t, const Tensor& mask) {
+    const Tensor y = t * 1;
+    y.index_put_({mask}, v);
+    return y;
+  };
+  check(put, all);
+  check(put, rows);
+  check(put, tensor(1).to(kBool));
+  check(put, tensor(0).to(kBool));
+  check(
+      [](const Tensor& t, const Tensor& mask) {
+        const Tensor y = t * 1;
+        y.index_put_({mask}, 7);
+        return y;
+      },
+      rows);
+  check([&](const Tensor& t, const Tensor& mask) { return t.masked_scatter(mask, source); }, all);
+  check([&](const Tensor& t, const Tensor& mask) { return t.masked_scatter(mask, source); },
+        tensor({0, 1, 1, 0}).to(kBool));
+}
+
+TEST(Compile, OpsWhoseResultsDependOnValuesAreNamed) {
+  const Tensor x = tensor({1, 0, 2}, kLong);
+  EXPECT_THROW_WITH(compile([](const Tensor& t) { return bincount(t); })(x),
+                    "bincount: a value cannot be looked at while a function is being recorded");
+  const auto scatter = compile([](const Tensor& t, const Tensor& mask, const Tensor& source) {
+    return t.masked_scatter(mask, source);
+  });
+  const Tensor all = ones({3}, kBool);
+  EXPECT_THROW_WITH(scatter(x, all, ones({2}, kLong)), "index 2 is out of");
+  expect_same(scatter(x, all, tensor({4, 5, 6}, kLong)), tensor({4, 5, 6}, kLong));
+}
+
 }  // namespace
 }  // namespace tandem

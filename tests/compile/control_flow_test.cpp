@@ -459,5 +459,41 @@ TEST(ControlFlow, MistakesAreExplained) {
   EXPECT_FALSE(w.grad().defined());
 }
 
+TEST(ControlFlow, ScanOverNothing) {
+  const Tensor start = randn({2}, requires_grad()), none = empty({0, 2}, requires_grad());
+  int calls = 0;
+  const auto fn = [&](const Tensor& c, const Tensor& xs) {
+    return scan(
+        [&](const Tensor& sum, const Tensor& x) {
+          ++calls;
+          return std::pair{sum + x, stack({sum, x}).to(kDouble)};
+        },
+        c, xs);
+  };
+  const auto check = [&](const auto& f) {
+    const auto [carry, ys] = f(start, none);
+    expect_same(carry, start);
+    EXPECT_EQ(str(ys.type_of()), "float64 [0, 2, 2]");
+    const auto grads = autograd::grad({(carry * 3).sum()}, {start, none}, {}, {}, false, true);
+    expect_same(grads[0], full({2}, 3.0));
+    EXPECT_FALSE(grads[1].defined());
+  };
+  check(fn);
+  const auto f = compile(fn);
+  check(f);
+  check(f);
+  EXPECT_EQ(f.graph_count(), 1u);
+  EXPECT_EQ(calls, 2);  // to see what it gives; none for a value
+  // The same function with something to go through is another graph.
+  const auto [carry, ys] = f(start, ones({2, 2}));
+  expect_same(carry, start + 2);
+  EXPECT_THROW_WITH(scan(
+                        [](const Tensor& c, const Tensor& x) {
+                          return std::pair{c.to(kDouble), x};
+                        },
+                        ones({2}), empty({0, 2})),
+                    "the body gives carry 0 as float64 [2], but it began as float32 [2]");
+}
+
 }  // namespace
 }  // namespace tandem

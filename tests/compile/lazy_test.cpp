@@ -228,5 +228,15 @@ TEST(Lazy, AFailureAmongWritesIsNotRunAgain) {
   EXPECT_EQ((x + 1).sum().item<float>(), 4);
 }
 
+TEST(Lazy, AnomaliesAreFound) {
+  const Tensor x = tensor({-1.0f, 4.0f}).requires_grad_();
+  const DetectAnomalyGuard anomaly;
+  const LazyGuard lazy;
+  EXPECT_THROW_WITH(x.sqrt().sum().backward(), "returned nan values in its 0th output");
+  const Tensor fine = x.square().sum();
+  fine.backward();
+  expect_same(x.grad(), tensor({-2.0f, 8.0f}));
+}
+
 }  // namespace
 }  // namespace tandem

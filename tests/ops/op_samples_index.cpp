@@ -394,7 +394,7 @@ void add_masks(std::vector<Row>& rows) {
                   .dynamic = true});
   rows.push_back(
       {.name = "masked_scatter",
-       .ops = {"index_put", "nonzero"},
+       .ops = {"cumsum", "where", "index"},
        .samples = {{.label = "in order",
                     .inputs = {real({2, 3}), given_mask({2, 3}, {1, 0, 1, 0, 1, 0}), real({2, 2})},
                     .fn = FN(masked_scatter(a[0], a[1], a[2])),
@@ -405,8 +405,7 @@ void add_masks(std::vector<Row>& rows) {
                       out.v[4] = a[2].v[2];
                       return {out};
                     },
-                    .inplace = INPLACE(a[0].masked_scatter_(a[1], a[2]))}},
-       .dynamic = true});
+                    .inplace = INPLACE(a[0].masked_scatter_(a[1], a[2]))}}});
   rows.push_back({.name = "nonzero",
                   .ops = {"nonzero"},
                   .samples = {{.label = "matrix",
