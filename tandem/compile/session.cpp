@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -38,9 +39,10 @@ bool is_drawn_from(const Edge& e) {
 // Note: tensors from outside that are written
 // An ordinary tensor that gets a declared value is a declared tensor from then on: ops on it come
 // here too, and it has no values without the graph. What it held is kept as a copy for the runs.
-// The state of a generator is another matter: it belongs to everybody, and each run of a session
-// draws from it as eager code between the runs does. It is left as it is, and its values in the
-// record are listed, so that a run can write the one that follows from what it drew.
+// What is remembered from run to run is another matter: the state of a generator, from which each
+// run draws as eager code between the runs does, and what layers move on (StateScope). Such a
+// tensor is left as it is, and its values in the record are listed, so that a run can write the one
+// that follows from what it has done.
 class Declared final : public Recorder {
  public:
   ~Declared() override {
@@ -59,6 +61,9 @@ class Declared final : public Recorder {
         ": the shape of the result depends on values, which a declared graph does not have");
   }
   bool follows() const override { return true; }
+  void moves_state(const Tensor* because) override {
+    because_ = because ? value_of(because->impl()) : Edge();
+  }
 
   Tensor variable(const Tensor& initial, std::string name) {
     const auto index = static_cast<int64_t>(captured_.size());
@@ -70,6 +75,22 @@ class Declared final : public Recorder {
     return bind({NodePtr(&node), 0});
   }
 
+  /// Position among what is kept of the memory that a tensor from outside lies in; none if the
+  /// graph does not read it, or has given it a declared value.
+  std::optional<size_t> memory_of(const Tensor& t) const {
+    const auto found = bindings_.find(t.impl()->storage.get());
+    if (found == bindings_.end() || found->second.captured < 0 || found->second.written) return {};
+    return static_cast<size_t>(found->second.captured);
+  }
+  /// What that memory holds if the tensor has this value and the rest is as `before`, or as it is.
+  Edge with_value(const Tensor& t, const Edge& value, const Edge& before) {
+    const Binding& b = bindings_.at(t.impl()->storage.get());
+    if (shows_all(t.impl(), b)) return value;
+    return {NodePtr(&append(graph_, kViewScatter, {before ? before : b.value, value},
+                            ViewScatterAttrs{chain_of(t.impl(), b), {}})),
+            0};
+  }
+
   const Graph& declared() const { return graph_; }
   const std::vector<NodePtr>& placeholders() const { return arguments_; }
   /// What is not fed: variables, and tensors from outside, which keep their identity.
@@ -77,8 +98,13 @@ class Declared final : public Recorder {
   const std::vector<Tensor>& initial() const { return captured_; }
   /// Positions of the variables among what is kept.
   const std::vector<size_t>& variables() const { return variables_; }
-  /// By position among what is kept: the values that the state of a generator had in turn.
-  const std::map<size_t, std::vector<Edge>>& generators() const { return generators_; }
+  /// One of the values that something remembered has in turn. A run makes it if it computes
+  /// `because` or, where that is empty, if it reads the value before it.
+  struct State {
+    Edge value, because;
+  };
+  /// By position among what is kept; the first value is the one that a run finds.
+  const std::map<size_t, std::vector<State>>& states() const { return states_; }
 
  private:
   // Constants share the memory of their tensor, which may be written.
@@ -87,10 +113,10 @@ class Declared final : public Recorder {
   void wrote_outside(Storage& s) override {
     const Binding& b = bindings_.at(&s);
     const auto index = static_cast<size_t>(b.captured);
-    if (const auto known = generators_.find(index); known != generators_.end()) {
-      known->second.push_back(b.value);
-    } else if (is_drawn_from(b.value)) {
-      generators_[index] = {{captured_inputs_[index], 0}, b.value};
+    if (const auto known = states_.find(index); known != states_.end()) {
+      known->second.push_back({b.value, because_});
+    } else if (because_ || is_drawn_from(b.value)) {
+      states_[index] = {{{captured_inputs_[index], 0}, {}}, {b.value, because_}};
     } else if (s.pending.load(std::memory_order_relaxed) != this) {
       const RecorderScope eager(nullptr);
       const NoGradGuard no_grad;
@@ -101,7 +127,8 @@ class Declared final : public Recorder {
   }
 
   std::vector<size_t> variables_;
-  std::map<size_t, std::vector<Edge>> generators_;
+  std::map<size_t, std::vector<State>> states_;
+  Edge because_;  // of what is being moved on; empty: nothing is
 };
 
 }  // namespace
@@ -133,12 +160,24 @@ struct Builder::Impl {
                  " is not a tensor of this graph");
   }
 
-  // Position of a variable among what is kept.
-  size_t index_of(const char* call, const Tensor& t) const {
+  // Adds that a variable, or a tensor from outside, which may share its memory with others, gets
+  // the value.
+  void assign(const char* call, std::vector<Assignment>& list, const Tensor& t, const Edge& value) {
     for (size_t i = 0; i < variables.size(); ++i)
-      if (t.is_same(variables[i])) return record.variables()[i];
-    TANDEM_CHECK(false, call, ": the tensor is not one that variable() gave");
-    return 0;
+      if (t.is_same(variables[i])) {
+        list.push_back({record.variables()[i], value});
+        return;
+      }
+    const std::optional<size_t> memory = record.memory_of(t);
+    TANDEM_CHECK(memory, call,
+                 ": the tensor is neither one that variable() gave nor one from outside (such as a "
+                 "parameter of a module) that the graph reads");
+    for (Assignment& a : list)
+      if (a.variable == *memory) {
+        a.value = record.with_value(t, value, a.value);
+        return;
+      }
+    list.push_back({*memory, record.with_value(t, value, {})});
   }
 
   /// How an optimiser steps: which state it keeps of each variable, and the op.
@@ -147,6 +186,7 @@ struct Builder::Impl {
     SmallVector<double, 3> initial;  // by kind of state: the value that it begins with
     std::function<std::vector<Tensor>(const StepTensors&)> step;
   };
+  void check_followed(const std::vector<Tensor>& trained) const;
   Tensor minimize(Builder& b, const Tensor& loss, const std::vector<Tensor>& wanted,
                   const Rule& rule);
   std::vector<Assignment> updates(Builder& b, const std::vector<Tensor>& params,
@@ -157,6 +197,19 @@ Builder::Builder() : impl_(std::make_shared<Impl>()) {}
 Builder::~Builder() = default;
 Builder::Builder(Builder&&) noexcept = default;
 Builder& Builder::operator=(Builder&&) noexcept = default;
+
+DeclareGuard::DeclareGuard(Builder& builder)
+    : impl_(builder.impl_), recorder_before_(t_mode.recorder), made_in_before_(t_mode.made_in) {
+  TANDEM_CHECK(!recorder_before_ || !recorder_before_->keeps_branches() ||
+                   recorder_before_ == &impl_->record,
+               "DeclareGuard: something else is being recorded");
+  t_mode.recorder = &impl_->record;
+  t_mode.made_in = impl_->record.id();
+}
+DeclareGuard::~DeclareGuard() {
+  t_mode.recorder = recorder_before_;
+  t_mode.made_in = made_in_before_;
+}
 
 Tensor Builder::placeholder(IntArrayRef sizes, const TensorOptions& options, std::string name) {
   TensorType type;
@@ -195,17 +248,43 @@ std::vector<Tensor> Builder::gradients(const Tensor& loss, const std::vector<Ten
 }
 
 Tensor Builder::assign(const Tensor& variable, const Tensor& value) {
-  const size_t index = impl_->index_of("assign", variable);
   const RecorderScope scope(&impl_->record);
   TANDEM_CHECK_TYPE(value.defined() && value.type_of() == variable.type_of(),
                     "assign: the variable is ", variable.type_of(), ", the value ",
                     value.defined() ? str(value.type_of()) : "undefined");
   const Edge edge = impl_->record.value_of(value.impl());
+  std::vector<Impl::Assignment> assignments;
+  impl_->assign("assign", assignments, variable, edge);
   Tensor done = impl_->record.bind(edge);
-  impl_->effects[done.impl()->storage.get()].push_back({index, edge});
+  impl_->effects[done.impl()->storage.get()] = std::move(assignments);
   impl_->value_of(done);  // kept, so that its storage's address stays its own
   return done;
 }
+
+// What was computed of a parameter before the graph read it would stay as it is in all runs.
+void Builder::Impl::check_followed(const std::vector<Tensor>& trained) const {
+  std::unordered_set<const Node*> leaves, seen;
+  for (const Tensor& t : trained) leaves.insert(t.impl()->grad_edge().node.get());
+  for (const Tensor& kept : record.initial()) {
+    if (!kept.requires_grad() || kept.is_leaf()) continue;
+    std::vector<const Node*> stack{kept.impl()->edge.node.get()};
+    while (!stack.empty()) {
+      const Node* n = stack.back();
+      stack.pop_back();
+      if (!n || !seen.insert(n).second) continue;
+      TANDEM_CHECK(!leaves.contains(n), "minimize: the graph reads a tensor (", kept.impl()->type,
+                   ", made by ", kept.impl()->edge.node->name(),
+                   ") that was computed of a parameter at once, and would not follow its "
+                   "changes. Compute it in the scope of a graph::DeclareGuard.");
+      for (uint32_t i = 0; i < n->n_inputs; ++i) stack.push_back(n->inputs()[i].node.get());
+    }
+  }
+}
+
+constexpr const char* kNothingToTrain =
+    "minimize: the loss does not depend on any variable. Parameters of a module are trained if "
+    "they "
+    "are named: minimize(loss, options, net->parameters())";
 
 Tensor Builder::Impl::minimize(Builder& b, const Tensor& loss, const std::vector<Tensor>& wanted,
                                const Rule& rule) {
@@ -214,15 +293,13 @@ Tensor Builder::Impl::minimize(Builder& b, const Tensor& loss, const std::vector
                      loss.type_of());
   const std::vector<Tensor> by = wanted.empty() ? variables : wanted;
   std::vector<Tensor> trained;
-  for (const Tensor& v : by) {
-    index_of("minimize", v);
+  for (const Tensor& v : by)
     if (v.requires_grad()) trained.push_back(v);
-  }
-  TANDEM_CHECK(!trained.empty() && loss.requires_grad(),
-               "minimize: the loss does not depend on any variable");
+  TANDEM_CHECK(!trained.empty() && loss.requires_grad(), kNothingToTrain);
   const RecorderScope scope(&record);
   const std::vector<Tensor> grads = autograd::grad({loss}, trained, {}, /*retain_graph=*/true,
                                                    /*create_graph=*/false, /*allow_unused=*/true);
+  check_followed(trained);
   const NoGradGuard no_grad;
   std::vector<Tensor> changed, by_them;
   for (size_t i = 0; i < trained.size(); ++i) {
@@ -230,7 +307,7 @@ Tensor Builder::Impl::minimize(Builder& b, const Tensor& loss, const std::vector
     changed.push_back(trained[i]);
     by_them.push_back(grads[i]);
   }
-  TANDEM_CHECK(!changed.empty(), "minimize: the loss does not depend on any variable");
+  TANDEM_CHECK(!changed.empty(), kNothingToTrain);
   std::vector<Assignment> step = updates(b, changed, by_them, rule);
   Tensor done = record.bind(record.value_of(loss.impl()));
   effects[done.impl()->storage.get()] = std::move(step);
@@ -258,10 +335,10 @@ std::vector<Builder::Impl::Assignment> Builder::Impl::updates(Builder& b,
   // The op gives the next values in this order.
   const std::vector<Tensor> values = rule.step(t);
   std::vector<Assignment> assignments;
+  size_t next = 0;
   const auto add = [&](const std::vector<Tensor>& list) {
     for (const Tensor& variable : list)
-      assignments.push_back(
-          {index_of("minimize", variable), record.value_of(values[assignments.size()].impl())});
+      assign("minimize", assignments, variable, record.value_of(values[next++].impl()));
   };
   add(steps);
   add(params);
@@ -380,31 +457,36 @@ namespace {
 // Whoever draws random numbers reads the state of a generator and leaves another behind, which the
 // next one reads. Taken as they are, values would depend on all that was drawn before them in the
 // declaration. A run draws as if only what it needs had been declared: where nobody needs what was
-// drawn between two states, the later one is the same as the earlier.
+// drawn between two states, the later one is the same as the earlier. So it is with running
+// statistics, which are moved on only in runs that compute what they are statistics of.
 class Needs {
  public:
   explicit Needs(const Declared& record) : record_(record) {
-    for (const auto& [kept, states] : record.generators()) {
-      read_[kept].resize(states.size());
-      for (size_t k = 0; k < states.size(); ++k) position_[key(states[k])] = {kept, k};
+    for (const auto& [kept, states] : record.states()) {
+      made_[kept].assign(states.size(), false);
+      for (size_t k = 0; k < states.size(); ++k) {
+        position_[key(states[k].value)] = {kept, k};
+        if (k > 0 && states[k].because)
+          caused_by_[states[k].because.node.get()].push_back({kept, k});
+      }
     }
   }
 
   void add(const Edge& value) {
-    std::vector<Edge> stack{value};
-    while (!stack.empty()) {
-      const Edge e = std::move(stack.back());
-      stack.pop_back();
-      if (const auto at = position_.find(key(e)); at != position_.end()) {
-        const auto [kept, k] = at->second;
-        if (read_[kept][k]) continue;
-        read_[kept][k] = true;
-        const auto& states = record_.generators().at(kept);
-        add_node(*states[0].node, stack);
-        if (k + 1 < states.size()) add_node(*states[k + 1].node, stack);
+    values_.push_back(value);
+    while (!values_.empty() || !open_.empty()) {
+      if (!open_.empty()) {
+        const Node& n = *open_.back();
+        open_.pop_back();
+        if (nodes_.insert(&n).second) look_at(n);
         continue;
       }
-      add_node(*e.node, stack);
+      const Edge e = std::move(values_.back());
+      values_.pop_back();
+      if (const auto at = position_.find(key(e)); at != position_.end())
+        read(at->second);
+      else
+        open_.push_back(e.node.get());
     }
   }
   void add(const Node& node) { nodes_.insert(&node); }
@@ -413,28 +495,43 @@ class Needs {
   /// The value itself, or the state that it is the same as.
   Edge resolve(const Edge& e) const {
     const auto at = position_.find(key(e));
-    return at == position_.end() ? e : state(at->second.first, at->second.second);
+    return at == position_.end() ? e : state(at->second);
   }
-  /// The state that a generator is left in.
-  Edge last_state(size_t kept) const { return state(kept, read_.at(kept).size() - 1); }
+  /// The state that is left.
+  Edge last_state(size_t kept) const { return state({kept, made_.at(kept).size() - 1}); }
 
  private:
   using Key = std::pair<const Node*, uint32_t>;
+  using Position = std::pair<size_t, size_t>;  // of a state: of which tensor, place in its turn
   static Key key(const Edge& e) { return {e.node.get(), e.index}; }
 
-  void add_node(const Node& n, std::vector<Edge>& stack) {
-    if (!nodes_.insert(&n).second) return;
-    for (uint32_t i = 0; i < n.n_inputs; ++i) stack.push_back(n.inputs()[i]);
+  void look_at(const Node& n) {
+    for (uint32_t i = 0; i < n.n_inputs; ++i) values_.push_back(n.inputs()[i]);
+    if (const auto caused = caused_by_.find(&n); caused != caused_by_.end())
+      for (const Position& p : caused->second) make(p);
   }
-  Edge state(size_t kept, size_t k) const {
-    while (k > 0 && !read_.at(kept)[k - 1]) --k;
-    return record_.generators().at(kept)[k];
+  void read(const Position& p) {
+    const auto& states = record_.states().at(p.first);
+    open_.push_back(states[0].value.node.get());
+    const size_t next = p.second + 1;
+    if (next < states.size() && !states[next].because) make({p.first, next});
+  }
+  void make(const Position& p) {
+    made_[p.first][p.second] = true;
+    open_.push_back(record_.states().at(p.first)[p.second].value.node.get());
+  }
+  Edge state(Position p) const {
+    while (p.second > 0 && !made_.at(p.first)[p.second]) --p.second;
+    return record_.states().at(p.first)[p.second].value;
   }
 
   const Declared& record_;
   std::unordered_set<const Node*> nodes_;
-  std::map<Key, std::pair<size_t, size_t>> position_;  // of a state: generator, place in its turn
-  std::map<size_t, std::vector<bool>> read_;
+  std::vector<Edge> values_;       // that are read
+  std::vector<const Node*> open_;  // that are needed and have not been looked at
+  std::map<Key, Position> position_;
+  std::unordered_map<const Node*, std::vector<Position>> caused_by_;
+  std::map<size_t, std::vector<bool>> made_;  // by state
 };
 
 }  // namespace
@@ -448,9 +545,18 @@ Session::Impl::Plan Session::Impl::make_plan(const std::vector<Edge>& outputs,
     needs.add(a.value);
     needs.add(*record.kept()[a.variable]);
   }
-  for (const auto& [kept, states] : record.generators())
-    if (const Edge last = needs.last_state(kept); last.node != states[0].node)
+  for (const auto& [kept, states] : record.states())
+    if (const Edge last = needs.last_state(kept); last.node != states[0].value.node)
       assignments.push_back({kept, last});
+
+  for (const auto& a : assignments)
+    for (size_t i = 0; i < values.size(); ++i)
+      TANDEM_CHECK(i == a.variable || !needs.has(record.kept()[i]) ||
+                       values[i].impl()->storage != values[a.variable].impl()->storage,
+                   "run: a tensor from outside (", values[a.variable].type_of(),
+                   ") is assigned to, and the graph reads its memory in another way too (",
+                   values[i].type_of(),
+                   "). Take views of it in the scope of a graph::DeclareGuard.");
 
   Graph g;
   std::unordered_map<const Node*, NodePtr> copies;

@@ -44,11 +44,12 @@ class Builder {
     return out;
   }
 
-  /// Running the result gives the variable the value, after everything else in that run was
-  /// computed with the old one.
+  /// Running the result gives the variable, or the tensor from outside, the value, after everything
+  /// else in that run was computed with the old one.
   Tensor assign(const Tensor& variable, const Tensor& value);
-  /// Running the result makes one step of the optimiser on the variables that the loss depends on
-  /// (or on `variables`). Its value is the loss before the step. As long as `options` live, later
+  /// Running the result makes one step of the optimiser on the variables that the loss depends on,
+  /// or on `variables`, which may be tensors from outside, such as `net->parameters()`, too: these
+  /// are changed in place. Its value is the loss before the step. As long as `options` live, later
   /// runs follow changes of their numbers, such as a learning rate that falls.
   Tensor minimize(const Tensor& loss, const optim::SGDOptions& options,
                   const std::vector<Tensor>& variables = {});
@@ -66,8 +67,24 @@ class Builder {
   struct Impl;
 
  private:
+  friend class DeclareGuard;
   friend class Session;
   std::shared_ptr<Impl> impl_;
+};
+
+/// Everything in its scope is declared, also ops on ordinary tensors alone, which are otherwise run
+/// at once: a scaled parameter, say, that is to follow the parameter.
+class DeclareGuard {
+ public:
+  explicit DeclareGuard(Builder& builder);
+  ~DeclareGuard();
+  DeclareGuard(const DeclareGuard&) = delete;
+  DeclareGuard& operator=(const DeclareGuard&) = delete;
+
+ private:
+  std::shared_ptr<Builder::Impl> impl_;
+  Recorder* recorder_before_;
+  uint32_t made_in_before_;
 };
 
 using Feeds = std::vector<std::pair<Tensor, Tensor>>;

@@ -76,6 +76,8 @@ class Recorder {
 
   /// A tensor is about to get another shape or other memory in place.
   virtual void changing(TensorImpl*) {}
+  /// Until `because` is null, writes move on what is remembered from run to run (StateScope).
+  virtual void moves_state(const Tensor* /*because*/) {}
   /// Another tensor that shows the same was made while this is the current recorder.
   virtual void made_alias(const TensorImpl* /*alias*/, const Tensor& /*of*/) {}
   /// A view was made while this is the current recorder: it has no history outside.
@@ -189,11 +191,28 @@ class OwnerScope {
     if (!of.defined() || !of.impl()->is_pending()) return;
     if (t_mode.recorder && t_mode.recorder->keeps_branches()) return;
     Recorder* r = of.impl()->storage->pending.load(std::memory_order_acquire);
-    if (r->follows()) scope_.emplace(r);
+    if (!r->follows()) return;
+    owner_ = r;
+    scope_.emplace(r);
   }
+
+ protected:
+  Recorder* owner_ = nullptr;
 
  private:
   std::optional<RecorderScope> scope_;
+};
+
+/// Writes in this scope move on what a layer remembers from call to call, such as running
+/// statistics. If `because` is declared, they happen in each run that computes it.
+class StateScope : public OwnerScope {
+ public:
+  explicit StateScope(const Tensor& because) : OwnerScope(because) {
+    if (owner_) owner_->moves_state(&because);
+  }
+  ~StateScope() {
+    if (owner_) owner_->moves_state(nullptr);
+  }
 };
 
 }  // namespace tandem

@@ -1,3 +1,4 @@
+#include "tandem/core/recorder.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
@@ -21,6 +22,7 @@ Tensor bilinear(const Tensor& x, const Tensor& y, const Tensor& weight,
   TANDEM_CHECK_SHAPE(!has_bias || (bias->dim() == 1 && bias->size(0) == out),
                      "bilinear: bias of shape ", has_bias ? bias->sizes() : IntArrayRef(),
                      " does not fit ", out, " outputs");
+  const OwnerScope owner(x.impl()->is_pending() ? x : y);
   Dims sizes(x.sizes());
   sizes.back() = out;
   const int64_t rows = numel_of(IntArrayRef(x.sizes()).slice(0, x.dim() - 1));

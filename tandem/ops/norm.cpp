@@ -1,6 +1,7 @@
 #include "tandem/ops/norm.h"
 
 #include "tandem/core/mode.h"
+#include "tandem/core/recorder.h"
 #include "tandem/ops/norm_detail.h"
 #include "tandem/ops/norm_op.h"
 #include "tandem/ops/ops.h"
@@ -41,10 +42,13 @@ Tensor normalized(const OpDef& op, const Tensor& x, const Tensor& mean, const Te
                             : apply(op, {x, mean, rstd}, attrs);
 }
 
-// running = running * (1 - factor) + now * factor; of the factor one is given.
-void move_on(const Tensor& running, const Tensor& now, double momentum, const Tensor& factor) {
+// running = running * (1 - factor) + now * factor; of the factor one is given. `now` was made of
+// `moments`.
+void move_on(const Tensor& running, const Tensor& now, double momentum, const Tensor& factor,
+             const Tensor& moments) {
   if (!running.defined()) return;
   const NoGradGuard no_grad;
+  const StateScope state(moments);
   if (factor.defined())
     running.copy_(running * (1 - factor) + now * factor);
   else
@@ -62,11 +66,11 @@ Normed train(const char* op, const Tensor& x, const Given& g, double momentum, c
   TANDEM_CHECK_SHAPE(!(each == 0 && g.running_mean.defined()) || x.numel() == 0, op,
                      ": no values to take statistics of in ", x.sizes());
   if (each > 0) {
-    move_on(g.running_mean, mean, momentum, factor);
+    move_on(g.running_mean, mean, momentum, factor, mean);
     const double n = static_cast<double>(each);
     if (g.running_var.defined()) {
       const NoGradGuard no_grad;
-      move_on(g.running_var, var * (n / (n - 1)), momentum, factor);
+      move_on(g.running_var, var * (n / (n - 1)), momentum, factor, mean);
     }
   }
   return {normalized(kBatchNormalize, x, mean, rstd, g, NormalizeAttrs{true, false}), mean, rstd};
@@ -75,6 +79,7 @@ Normed train(const char* op, const Tensor& x, const Given& g, double momentum, c
 Tensor evaluate(const char* op, const Tensor& x, const Given& g, double eps) {
   TANDEM_CHECK(g.running_mean.defined() && g.running_var.defined(), op,
                ": expected running_mean and running_var to be defined when not training");
+  const OwnerScope owner(x);
   const Tensor rstd = (g.running_var.to(compute_dtype(g.running_var.dtype())) + eps).rsqrt();
   return normalized(kBatchNormalize, x, g.running_mean, rstd, g, NormalizeAttrs{false, false});
 }
@@ -157,8 +162,8 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight,
     const NoGradGuard no_grad;
     const double n = static_cast<double>(apart.size(2));
     const auto average = [&](const Tensor& t) { return t.reshape({samples, channels}).mean(0); };
-    move_on(g.running_mean, average(mean), momentum, Tensor());
-    move_on(g.running_var, average(var) * (n / (n - 1)), momentum, Tensor());
+    move_on(g.running_mean, average(mean), momentum, Tensor(), mean);
+    move_on(g.running_var, average(var) * (n / (n - 1)), momentum, Tensor(), mean);
   }
   return normalized(kGroupNormalize, input, mean, rstd, g, GroupAttrs{channels});
 }

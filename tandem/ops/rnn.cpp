@@ -1,5 +1,6 @@
 #include "tandem/ops/rnn.h"
 
+#include "tandem/core/recorder.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/rnn_op.h"
 
@@ -54,6 +55,7 @@ Output run_layer(RnnCell cell, const Tensor& x, const Tensor& sizes, const Tenso
                  const Tensor& c0, const Weights& w, bool reverse) {
   // What the input gives to the gates, for all steps at once. Where the biases only meet in a sum,
   // that takes both of them.
+  const OwnerScope owner(x);
   const bool gru = cell == RnnCell::gru;
   Tensor bias = w.b_ih;
   if (!gru && bias.defined()) bias = bias + w.b_hh;

@@ -5,6 +5,7 @@
 #include "tandem/autograd/autograd.h"
 #include "tandem/compile/control_flow.h"
 #include "tandem/compile/lazy.h"
+#include "tandem/nn/nn.h"
 #include "tandem/optim/optim.h"
 #include "tests/compile/helpers.h"
 
@@ -373,6 +374,149 @@ TEST(Session, MistakesAreExplained) {
   EXPECT_THROW_WITH(b.placeholder({-1, 3}), "negative");
   EXPECT_THROW_WITH(s.run({b.assign(w, w + 1), b.assign(w, w + 2)}), "assign to variable 0");
   expect_same(s.run(y, {{x, ones({2})}}), ones({2}));  // and goes on as before
+}
+
+// A module that is called with declared tensors and trained by a session, and a copy of it that is
+// trained line by line.
+template <class M, class F>
+void check_trained(const char* what, M net, const Tensor& data, const F& forward) {
+  SCOPED_TRACE(what);
+  const auto eager = std::dynamic_pointer_cast<typename M::ContainedType>(net->clone());
+  ASSERT_TRUE(eager);
+  Builder b;
+  const Tensor x = b.placeholder(data.sizes(), data.options());
+  const Tensor loss = forward(*net, x).pow(2).mean();
+  const Tensor train = b.minimize(loss, optim::AdamOptions(0.01), net->parameters());
+  optim::Adam optimiser(eager->parameters(), optim::AdamOptions(0.01));
+  Session s(b);
+  for (int i = 0; i < 5; ++i) {
+    const Tensor expected = forward(*eager, data).pow(2).mean();
+    expect_near(s.run(train, {{x, data}}), expected, 1e-5);
+    optimiser.zero_grad();
+    expected.backward();
+    optimiser.step();
+  }
+  for (size_t i = 0; i < net->parameters().size(); ++i)
+    expect_near(net->parameters()[i], eager->parameters()[i], 1e-5);
+  // It is an ordinary module all the while.
+  expect_near(forward(*net, data), forward(*eager, data), 1e-5);
+}
+
+TEST(Session, ModulesAreTrainedInPlace) {
+  manual_seed(8);
+  const auto plain = [](auto& net, const Tensor& x) { return net.forward(x); };
+  const auto first = [](auto& net, const Tensor& x) { return std::get<0>(net.forward(x)); };
+  const Tensor rows = randn({6, 4}), images = randn({2, 4, 5, 5}), words = randn({5, 2, 4});
+  check_trained(
+      "Sequential",
+      nn::Sequential(nn::Linear(4, 5), nn::PReLU(), nn::LayerNorm(std::vector<int64_t>{5}),
+                     nn::Linear(nn::LinearOptions(5, 3).bias(false))),
+      rows, plain);
+  check_trained("Conv2d", nn::Conv2d(nn::Conv2dOptions(4, 3, 3).groups(1).padding(1)), images,
+                plain);
+  check_trained("ConvTranspose2d", nn::ConvTranspose2d(nn::ConvTranspose2dOptions(4, 3, 3)), images,
+                plain);
+  check_trained("BatchNorm2d", nn::BatchNorm2d(4), images, plain);
+  check_trained("GroupNorm", nn::GroupNorm(2, 4), images, plain);
+  check_trained("LSTM", nn::LSTM(nn::LSTMOptions(4, 3).num_layers(2).bidirectional(true)), words,
+                first);
+  check_trained("GRU", nn::GRU(nn::GRUOptions(4, 3)), words, first);
+  check_trained("RNN", nn::RNN(nn::RNNOptions(4, 3)), words, first);
+  check_trained("MultiheadAttention", nn::MultiheadAttention(4, 2), words,
+                [](auto& net, const Tensor& x) { return std::get<0>(net.forward(x, x, x)); });
+  check_trained("TransformerEncoderLayer",
+                nn::TransformerEncoderLayer(
+                    nn::TransformerEncoderLayerOptions(4, 2).dim_feedforward(6).dropout(0)),
+                words, plain);
+  check_trained("Bilinear", nn::Bilinear(4, 4, 3), rows,
+                [](auto& net, const Tensor& x) { return net.forward(x, x); });
+  check_trained("Embedding", nn::Embedding(7, 3), randint(0, 7, {9}, kLong), plain);
+
+  nn::Linear net(4, 1);
+  Builder b;
+  const Tensor loss = net->forward(b.placeholder({6, 4})).pow(2).mean();
+  EXPECT_THROW_WITH(b.minimize(loss, optim::SGDOptions(0.1)), "net->parameters()");
+  EXPECT_THROW_WITH(b.minimize(loss, optim::SGDOptions(0.1), {randn({3}, requires_grad())}),
+                    "does not depend on any variable");
+}
+
+TEST(Session, WhatIsComputedOfAParameterFollowsIt) {
+  const Tensor w = full({2}, 3.0).requires_grad_(), mask = tensor({1.f, 2.f});
+  {
+    Builder b;
+    const Tensor x = b.placeholder({2});
+    const Tensor at_once = (x * (w * mask)).sum();
+    EXPECT_THROW_WITH(b.minimize(at_once, optim::SGDOptions(0.1), {w}), "graph::DeclareGuard");
+  }
+  Builder b;
+  const Tensor x = b.placeholder({2});
+  const Tensor scaled = [&] {
+    const DeclareGuard declare(b);
+    return w * mask;
+  }();
+  const Tensor train = b.minimize((x * scaled).sum(), optim::SGDOptions(0.1), {w});
+  Session s(b);
+  expect_same(s.run(train, {{x, ones({2})}}), tensor(9.f));
+  expect_near(w, tensor({2.9f, 2.8f}), 1e-6);
+  expect_near(s.run(train, {{x, ones({2})}}), tensor(2.9f + 5.6f), 1e-6);
+  expect_near(s.run(scaled), tensor({2.8f, 5.2f}), 1e-6);
+  // Memory that is read in two ways.
+  Builder two;
+  const Tensor part = w[0], y = two.placeholder({});
+  const Tensor loss = (y * part + (w * y).sum()).sum();
+  EXPECT_THROW_WITH(
+      {
+        const Tensor step = two.minimize(loss, optim::SGDOptions(0.1), {w});
+        Session(two).run(step, {{y, tensor(1.f)}});
+      },
+      "DeclareGuard");
+}
+
+TEST(Session, RunningStatisticsMoveOnWithTheRunsThatComputeThem) {
+  for (const bool momentum : {true, false}) {
+    manual_seed(9);
+    const auto options =
+        nn::BatchNormOptions(5).momentum(momentum ? std::optional<double>(0.2) : std::nullopt);
+    nn::Sequential net(nn::Linear(3, 5), nn::BatchNorm1d(options), nn::ReLU(), nn::Linear(5, 1));
+    nn::Sequential eager = std::dynamic_pointer_cast<nn::SequentialImpl>(net->clone());
+    const auto expect_same_state = [&] {
+      const auto a = net->named_buffers(), b = eager->named_buffers();
+      ASSERT_EQ(a.size(), 3u);
+      for (const auto& item : a) expect_near(item.value(), b[item.key()], 1e-6);
+    };
+    Builder b;
+    const Tensor x = b.placeholder({16, 3}), y = b.placeholder({16, 1});
+    const Tensor hidden = net[0]->as<nn::Linear>()->forward(x);
+    const Tensor loss = (net->forward(x) - y).pow(2).mean();
+    expect_same_state();  // nothing has been run
+    const Tensor train = b.minimize(loss, optim::SGDOptions(0.05), net->parameters());
+    net->eval();
+    const Tensor prediction = net->forward(x);
+    optim::SGD optimiser(eager->parameters(), 0.05);
+    Session s(b);
+    const Tensor data = randn({16, 3}), target = randn({16, 1});
+    for (int i = 0; i < 5; ++i) {
+      const Tensor expected = (eager->forward(data) - target).pow(2).mean();
+      expect_near(s.run(train, {{x, data}, {y, target}}), expected, 1e-6);
+      optimiser.zero_grad();
+      expected.backward();
+      optimiser.step();
+      expect_same_state();
+      // What needs no statistics of the batch reads those that there are, and leaves them.
+      s.run(hidden, {{x, data}});
+      eager->eval();
+      expect_near(s.run(prediction, {{x, data}}), eager->forward(data), 1e-5);
+      eager->train();
+      expect_same_state();
+    }
+    // Modules stay ordinary ones, between the runs too.
+    net->train();
+    expect_near(net->forward(data), eager->forward(data), 1e-5);
+    expect_same_state();
+    expect_near(s.run(loss, {{x, data}, {y, target}}),
+                (eager->forward(data) - target).pow(2).mean(), 1e-5);
+    expect_same_state();
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tandem/nn/modules/batchnorm.h"
 
+#include "tandem/core/recorder.h"
 #include "tandem/nn/functional/normalization.h"
 #include "tandem/nn/modules/instancenorm.h"
 #include "tandem/ops/ops.h"
@@ -74,26 +75,30 @@ Tensor BatchNormImplBase<D, Derived>::forward(const Tensor& input) {
   const auto& o = this->options;
   check_channels("BatchNorm", D, input, 1, o.num_features());
   const bool training = this->is_training(), tracked = this->running_mean.defined();
-  if (training && tracked && this->num_batches_tracked.defined()) {
+  const auto count = [&](const Tensor& normed) {
+    if (!training || !tracked || !this->num_batches_tracked.defined()) return normed;
     const NoGradGuard no_grad;
+    const StateScope state(normed);
     this->num_batches_tracked.add_(1);
-  }
+    return normed;
+  };
   if (training && tracked && !o.momentum()) {
     // The mean over all batches so far. Their number is a tensor, so that compiled steps count on.
     const Tensor factor = [&] {
       const NoGradGuard no_grad;
-      return this->num_batches_tracked.to(this->running_mean.dtype()).reciprocal();
+      const OwnerScope owner(input);
+      return (this->num_batches_tracked + 1).to(this->running_mean.dtype()).reciprocal();
     }();
-    return batch_norm(input, this->weight, this->bias, this->running_mean, this->running_var,
-                      factor, o.eps());
+    return count(batch_norm(input, this->weight, this->bias, this->running_mean, this->running_var,
+                            factor, o.eps()));
   }
-  return functional::batch_norm(input, this->running_mean, this->running_var,
-                                functional::BatchNormFuncOptions()
-                                    .weight(this->weight)
-                                    .bias(this->bias)
-                                    .training(training || !o.track_running_stats())
-                                    .momentum(o.momentum())
-                                    .eps(o.eps()));
+  return count(functional::batch_norm(input, this->running_mean, this->running_var,
+                                      functional::BatchNormFuncOptions()
+                                          .weight(this->weight)
+                                          .bias(this->bias)
+                                          .training(training || !o.track_running_stats())
+                                          .momentum(o.momentum())
+                                          .eps(o.eps())));
 }
 
 template <size_t D, class Derived>
