@@ -65,6 +65,9 @@ class FunctionRecorder final : public Recorder {
   Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) override;
   bool separates_histories() const override { return body_; }
   void made_alias(const TensorImpl* alias, const Tensor& of) override {
+    // Without grad mode there is nothing to cut: this is how gradients are computed, too.
+    if (t_mode.grad)
+      detached_.emplace(alias, intrusive_ptr<TensorImpl>(const_cast<TensorImpl*>(alias)));
     const Storage& s = *of.impl()->storage;
     if (s.pending.load(std::memory_order_relaxed) != this && s.made_in != id())
       originals_[alias] = Tensor(intrusive_ptr<TensorImpl>(original_of(of.impl())));
@@ -78,6 +81,9 @@ class FunctionRecorder final : public Recorder {
     return std::any_of(flags.begin(), flags.end(), [&](const auto& f) { return f.flag == flag; });
   }
 
+  bool is_detached(const TensorImpl* t) const {
+    return detached_.contains(t->view ? t->view->root() : t);
+  }
   void capturing(Storage& s) override;
   TensorImpl* original_of(TensorImpl* t) override {
     const auto found = originals_.find(t);
@@ -109,6 +115,8 @@ class FunctionRecorder final : public Recorder {
   Flags flags_before_;  // what those that the function has set were
   /// What aliases that the function made of tensors from outside show, by their addresses.
   std::unordered_map<const TensorImpl*, Tensor> originals_;
+  /// What the function detached, kept so that addresses stay their own.
+  std::unordered_map<const TensorImpl*, intrusive_ptr<TensorImpl>> detached_;
   variable_list arguments_in_;  // what the function sees
   bool later_grads_ = false, layouts_ = false;
   bool body_ = false;                                 // RecordOptions::body
@@ -325,10 +333,12 @@ void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
 
 Node& FunctionRecorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
   Node& node = Recorder::add(op, inputs, attrs);
-  if (!in_backward_)
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (!t_mode.grad || !inputs[i]->wants_grad())
-        recording_.cut_off.push_back({&node, static_cast<uint32_t>(i), !t_mode.grad});
+  if (in_backward_) return node;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TensorImpl* t = inputs[i];
+    if (t_mode.grad && t->wants_grad()) continue;
+    recording_.cut_off.push_back({&node, static_cast<uint32_t>(i), !t_mode.grad, is_detached(t)});
+  }
   return node;
 }
 
@@ -351,6 +361,7 @@ void FunctionRecorder::add_results(const variable_list& results) {
     if (t.defined()) ++uses[t.impl()->storage.get()];
   for (const Tensor& t : results) {
     r.requires_grad.push_back(t.defined() && t.requires_grad());
+    r.detached.push_back(t.defined() && !r.requires_grad.back() && is_detached(t.impl()));
     add_same_as(t);
     Recording::ResultView& view = r.view_of.emplace_back();
     r.result.push_back(-1);
@@ -626,32 +637,47 @@ Tensor laid_out(const Recording& r, size_t i, const Tensor& argument) {
   return Tensor(std::move(t));
 }
 
-Graph with_detached(const Recording& r, const Graph& graph, bool ignore_mode) {
+Graph with_detached(const Recording& r, const Graph& graph, bool for_any) {
   graph.number();
-  std::set<std::pair<const Node*, uint32_t>> cut;
-  for (const Recording::Cut& c : r.cut_off)
-    if (!ignore_mode || !c.no_grad_mode) cut.emplace(c.node, c.input);
+  using Use = std::pair<const Node*, uint32_t>;
+  std::set<Use> cut, detached;
+  for (const Recording::Cut& c : r.cut_off) {
+    if (!for_any || !c.no_grad_mode) cut.emplace(c.node, c.input);
+    if (for_any && c.detached && !c.no_grad_mode) detached.emplace(c.node, c.input);
+  }
   Graph g;
   std::vector<NodePtr> copies(graph.nodes.size());
-  std::vector<bool> flows(graph.nodes.size(), false);  // by node: its values have a history
-  for (size_t i = 0; i < graph.inputs.size() && i < r.input_wants_grad.size(); ++i)
-    flows[graph.inputs[i]->walk_slot] = r.input_wants_grad[i];
+  // By node: its values had a history when it was recorded, and may have one when it is run.
+  std::vector<bool> flowed(graph.nodes.size(), false), may_flow(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const uint32_t slot = graph.inputs[i]->walk_slot;
+    flowed[slot] = i < r.input_wants_grad.size() && r.input_wants_grad[i];
+    may_flow[slot] = for_any || flowed[slot];
+  }
   const auto moved = [&](const Edge& e) { return Edge{copies[e.node->walk_slot], e.index}; };
   for (const NodePtr& n : graph.nodes) {
     SmallVector<Edge, 4> inputs;
     for (uint32_t i = 0; i < n->n_inputs; ++i) {
       const uint32_t from = n->inputs()[i].node->walk_slot;
+      const Use use{n.get(), i};
+      const bool is_cut = flowed[from] && cut.contains(use);
       inputs.push_back(moved(n->inputs()[i]));
-      if (!flows[from]) continue;
-      if (cut.contains({n.get(), i}))
+      flowed[n->walk_slot] = flowed[n->walk_slot] || (flowed[from] && !is_cut);
+      if (!may_flow[from]) continue;
+      if (is_cut || detached.contains(use))
         inputs.back() = {NodePtr(&append(g, kDetach, {inputs.back()}, {})), 0};
       else
-        flows[n->walk_slot] = true;
+        may_flow[n->walk_slot] = true;
     }
     copies[n->walk_slot] = NodePtr(&append(g, *n->op, {inputs.data(), inputs.size()}, n->attrs()));
   }
   for (const NodePtr& n : graph.inputs) g.inputs.push_back(copies[n->walk_slot]);
   for (const Edge& e : graph.outputs) g.outputs.push_back(moved(e));
+  for (size_t k = 0; for_any && k < r.result.size(); ++k) {
+    if (r.result[k] < 0 || !r.detached[k]) continue;
+    Edge& e = g.outputs[static_cast<size_t>(r.result[k])];
+    e = {NodePtr(&append(g, kDetach, {e}, {})), 0};
+  }
   g.n_results = graph.n_results;
   g.captured = graph.captured;
   g.writes = graph.writes;

@@ -20,6 +20,7 @@ struct Recording {
   std::vector<Dims> order;
   std::vector<int64_t> result;  // by result of the function: which of the graph's, -1 if undefined
   std::vector<bool> requires_grad;  // by result of the function
+  std::vector<bool> detached;       // by result: the function detached it
   /// By result of the function: which input it is itself, by number among the arguments, then what
   /// was captured; -1 where it is a tensor of its own.
   std::vector<int64_t> same_as;
@@ -104,6 +105,7 @@ struct Recording {
     const Node* node;
     uint32_t input;
     bool no_grad_mode;  // True iff it was for want of grad mode.
+    bool detached;      // True iff the function detached it, with or without a gradient to cut.
   };
   std::vector<Cut> cut_off;
   std::vector<bool> input_wants_grad;  // by input of the function, then by what was captured
@@ -131,9 +133,11 @@ Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions 
 /// Argument i of the function as the graph takes it; it has no history.
 Tensor laid_out(const Recording& r, size_t i, const Tensor& argument);
 
-/// The recorded graph in a form that can be differentiated op by op: what the function saw detached
-/// is so there and, unless `ignore_mode`, what it did without grad mode. Numbers of inputs, outputs
-/// and captured tensors are those of `graph`, which is the recording's own or a part of it.
-Graph with_detached(const Recording& r, const Graph& graph, bool ignore_mode = false);
+/// The recorded graph in a form that can be differentiated op by op: what the function saw
+/// detached, or used without grad mode, is detached there. If `for_any`, gradients may be taken by
+/// other inputs than those that needed one when it was recorded, and grad mode is whoever runs it's
+/// business. Numbers of inputs, outputs and captured tensors are those of `graph`, which is the
+/// recording's own or a part of it.
+Graph with_detached(const Recording& r, const Graph& graph, bool for_any = false);
 
 }  // namespace tandem

@@ -122,6 +122,34 @@ TEST(DifferentiatedCalls, TracedFunctionsKeepWhatIsDetached) {
   expect_same(autograd::grad({parsed.run({x})[0].sum()}, {x})[0], x);
 }
 
+// Also what is traced with inputs that need no gradient may be differentiated.
+TEST(DifferentiatedCalls, TracedFunctionsDetachForAnyInputs) {
+  const Tensor w = randn({2, 3});
+  const auto fn = [&](const Tensor& t, const Tensor& u) {
+    const Tensor a = t * w, kept = a.detach(), turned = (a + u).data().t();
+    return std::vector<Tensor>{kept * t, turned.exp().t() * u, a.detach(), (a * u).relu()};
+  };
+  const Tensor x = randn({2, 3}, requires_grad()), y = randn({2, 3}, requires_grad());
+  const Graph plain = trace(fn, {x.detach(), y.detach()}), one = trace(fn, {x, y.detach()});
+  for (const Graph* g : {&plain, &one}) {
+    const auto got = g->run({x, y}), expected = fn(x, y);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      SCOPED_TRACE(i);
+      expect_same(got[i], expected[i]);
+      ASSERT_EQ(got[i].requires_grad(), expected[i].requires_grad());
+      if (!expected[i].requires_grad()) continue;
+      const auto of = [&](const Tensor& t) {
+        return autograd::grad({t.sum()}, {x, y}, {}, {}, false, true);
+      };
+      const auto a = of(got[i]), b = of(expected[i]);
+      for (size_t k = 0; k < 2; ++k) {
+        ASSERT_EQ(a[k].defined(), b[k].defined());
+        if (a[k].defined()) expect_same(a[k], b[k]);
+      }
+    }
+  }
+}
+
 TEST(DifferentiatedCalls, CheckpointsAndWritesOfGradients) {
   Tensor w = ones({3}).requires_grad_();
   const auto f = compile([&](const Tensor& x) {
