@@ -11,7 +11,8 @@ die() {
 # usage: prints the comment block at the head of the running script.
 usage() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
-jobs() { nproc 2>/dev/null || echo 2; }
+# nproc would follow OMP_NUM_THREADS, which is about what is run, not about how it is built.
+jobs() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || echo 2; }
 
 # configure DIR OPTIONS...: runs cmake, with ninja when it is there.
 configure() {
