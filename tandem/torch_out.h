@@ -138,6 +138,11 @@ inline Tensor& addmm_out(Tensor& out, const Tensor& x, const Tensor& a, const Te
                          const Scalar& beta = 1, const Scalar& alpha = 1) {
   return detail::write_out("addmm", out, {x, a, b}, [&] { return addmm(x, a, b, beta, alpha); });
 }
+inline Tensor& linear_out(Tensor& out, const Tensor& x, const Tensor& weight,
+                          const std::optional<Tensor>& bias = std::nullopt) {
+  return detail::write_out("linear", out, {x, weight, bias && bias->defined() ? *bias : x},
+                           [&] { return linear(x, weight, bias); });
+}
 inline Tensor& clamp_out(Tensor& out, const Tensor& x, const std::optional<Scalar>& min,
                          const std::optional<Scalar>& max = std::nullopt) {
   return detail::write_out("clamp", out, {x}, [&] { return clamp(x, min, max); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace tandem {
@@ -48,6 +49,11 @@ class intrusive_ptr {
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }
   explicit operator bool() const { return p_ != nullptr; }
+  /// Programs written for LibTorch keep nodes of the graph as such.
+  operator std::shared_ptr<T>() const {
+    if (!p_) return nullptr;
+    return {p_, [keep = *this](T*) {}};
+  }
   friend bool operator==(const intrusive_ptr& a, const intrusive_ptr& b) { return a.p_ == b.p_; }
   friend bool operator==(const intrusive_ptr& a, std::nullptr_t) { return a.p_ == nullptr; }
 

@@ -32,6 +32,7 @@ std::ostream& operator<<(std::ostream& out, DeviceType t);
 
 /// Where a tensor's values live. Written "cpu" or "opencl:1".
 struct Device {
+  using Type = DeviceType;
   constexpr Device() = default;
   constexpr Device(DeviceType type, DeviceIndex index = -1) : type_(type), index_(index) {}
   Device(const std::string& text);

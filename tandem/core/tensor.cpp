@@ -86,6 +86,17 @@ void* Tensor::data_ptr() const {
   return const_cast<void*>(data);
 }
 
+const Storage& Tensor::StorageView::storage() const {
+  TANDEM_CHECK(tensor_->storage, "storage: the tensor has no storage");
+  return *tensor_->storage;
+}
+void* Tensor::StorageView::data() const {
+  TANDEM_CHECK(!device().is_meta(), "storage: a tensor on the meta device has no values");
+  tensor_->need_values("storage().data");
+  tensor_->storage->expose();
+  return tensor_->storage->nbytes == 0 ? nullptr : tensor_->storage->data;
+}
+
 const void* Tensor::const_data_ptr() const {
   TensorImpl& t = checked();
   TANDEM_CHECK(!t.type.device.is_meta(), "data_ptr: a tensor on the meta device has no values");

@@ -84,24 +84,46 @@ class Tensor {
   bool is_signed() const { return dtype() != kByte && dtype() != kBool; }
   bool is_nonzero() const;
   bool has_storage() const { return defined() && impl_->storage; }
-  /// The memory as LibTorch shows it: x.storage().nbytes().
-  struct StorageView {
+  /// The memory as LibTorch shows it: x.storage().nbytes(). Keeps the tensor alive.
+  class StorageView {
+   public:
     struct Pointer {
       void* data;
       void* context;  // what a deleter is given; null if there is none
       void* get() const { return data; }
       void* get_context() const { return context; }
+      operator void*() const { return data; }
     };
-    const Storage* storage;
-    Pointer data_ptr() const { return {storage->data, storage->deleter ? storage->data : nullptr}; }
-    void* data() const { return storage->data; }
-    size_t nbytes() const { return static_cast<size_t>(storage->nbytes); }
-    size_t use_count() const { return storage->refs.load(std::memory_order_relaxed); }
-    bool is_alias_of(const StorageView& o) const { return storage == o.storage; }
+    explicit StorageView(intrusive_ptr<TensorImpl> of) : tensor_(std::move(of)) {}
+    Pointer data_ptr() const {
+      void* data = this->data();
+      return {data, storage().deleter ? data : nullptr};
+    }
+    /// Where the storage begins, which may be before the tensor's first element.
+    void* data() const;
+    template <class T>
+    T* data() const {
+      return static_cast<T*>(data());
+    }
+    size_t nbytes() const { return static_cast<size_t>(storage().nbytes); }
+    size_t use_count() const { return storage().refs.load(std::memory_order_relaxed); }
+    bool unique() const { return use_count() == 1; }
+    Device device() const { return tensor_->type.device; }
+    bool is_alias_of(const StorageView& o) const { return &storage() == &o.storage(); }
+    explicit operator bool() const { return static_cast<bool>(tensor_->storage); }
+
+   private:
+    const Storage& storage() const;
+
+    intrusive_ptr<TensorImpl> tensor_;
   };
-  StorageView storage() const { return {checked().storage.get()}; }
+  StorageView storage() const {
+    checked();
+    return StorageView(impl_);
+  }
   bool is_alias_of(const Tensor& o) const { return checked().storage == o.checked().storage; }
   bool is_set_to(const Tensor& o) const;
+  bool is_same_size(const Tensor& o) const { return sizes() == o.sizes(); }
   std::string toString() const;
   /// Dtype and shape, to the standard error output.
   void print() const;
@@ -206,13 +228,18 @@ class Tensor {
   Tensor cuda() const { return to(Device(kCUDA)); }
   Tensor& fill_(const Scalar& v) const;
   Tensor& fill_(const Tensor& v) const;
+  /// The elements at [i, i, ...]. `wrap`: a tall matrix's diagonal begins again below its end.
+  Tensor& fill_diagonal_(const Scalar& v, bool wrap = false) const;
   Tensor& zero_() const;
   Tensor new_empty(IntArrayRef size, const TensorOptions& o = {}) const;
+  Tensor new_empty_strided(IntArrayRef size, IntArrayRef strides,
+                           const TensorOptions& o = {}) const;
   Tensor new_full(IntArrayRef size, const Scalar& v, const TensorOptions& o = {}) const;
   Tensor new_zeros(IntArrayRef size, const TensorOptions& o = {}) const;
   Tensor new_ones(IntArrayRef size, const TensorOptions& o = {}) const;
   Tensor new_tensor(const Tensor& values, const TensorOptions& o = {}) const;
   Tensor& resize_(IntArrayRef size) const;
+  Tensor& resize_as_(const Tensor& o) const { return resize_(o.sizes()); }
   Tensor& set_(const Tensor& source) const;
 
   // -- views and shapes (ops/view.cpp) ----------------------------------------------------------
@@ -228,6 +255,8 @@ class Tensor {
   Tensor t() const;
   Tensor mT() const;
   Tensor mH() const { return mT(); }
+  Tensor adjoint() const { return mT(); }
+  Tensor matrix_H() const { return mT(); }
   Tensor numpy_T() const;
   Tensor T() const { return numpy_T(); }
   Tensor squeeze() const;
@@ -250,6 +279,14 @@ class Tensor {
   std::vector<Tensor> split(int64_t size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef sizes, int64_t dim = 0) const;
   std::vector<Tensor> split_with_sizes(IntArrayRef sizes, int64_t dim = 0) const;
+  // LibTorch's unsafe ones allow parts to be written to one by one, which all of ours do.
+  std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const {
+    return chunk(chunks, dim);
+  }
+  std::vector<Tensor> unsafe_split(int64_t size, int64_t dim = 0) const { return split(size, dim); }
+  std::vector<Tensor> unsafe_split_with_sizes(IntArrayRef sizes, int64_t dim = 0) const {
+    return split_with_sizes(sizes, dim);
+  }
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(const Tensor& where, int64_t dim = 0) const;
@@ -376,10 +413,15 @@ class Tensor {
   Tensor& erfc_() const;
   Tensor erfinv() const;
   Tensor& erfinv_() const;
+  Tensor i0() const;
+  Tensor& i0_() const;
   Tensor lgamma() const;
   Tensor& lgamma_() const;
   Tensor digamma() const;
   Tensor& digamma_() const;
+  Tensor mvlgamma(int64_t p) const;
+  Tensor& mvlgamma_(int64_t p) const;
+  Tensor angle() const;
   Tensor relu() const;
   Tensor& relu_() const;
   Tensor absolute() const { return abs(); }
@@ -551,6 +593,10 @@ class Tensor {
   Tensor fmod(const Tensor& o) const;
   Tensor copysign(const Tensor& o) const;
   Tensor xlogy(const Tensor& o) const;
+  Tensor igamma(const Tensor& x) const;
+  Tensor& igamma_(const Tensor& x) const;
+  Tensor igammac(const Tensor& x) const;
+  Tensor& igammac_(const Tensor& x) const;
   Tensor floor_divide(const Tensor& o) const;
   Tensor& atan2_(const Tensor& o) const;
   Tensor& hypot_(const Tensor& o) const;
@@ -743,6 +789,8 @@ class Tensor {
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true,
                                   bool sorted = true) const;
   std::tuple<Tensor, Tensor> kthvalue(int64_t k, int64_t dim = -1, bool keepdim = false) const;
+  Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
+  Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
   Tensor median() const;
   std::tuple<Tensor, Tensor> median(int64_t dim, bool keepdim = false) const;
   Tensor nanmedian() const;
@@ -756,6 +804,13 @@ class Tensor {
                      bool keepdim = false, const std::string& interpolation = "linear") const;
   Tensor nanquantile(double q, std::optional<int64_t> dim = std::nullopt, bool keepdim = false,
                      const std::string& interpolation = "linear") const;
+  std::tuple<Tensor, Tensor> histogram(int64_t bins = 100,
+                                       std::optional<ArrayRef<double>> range = std::nullopt,
+                                       const std::optional<Tensor>& weight = std::nullopt,
+                                       bool density = false) const;
+  std::tuple<Tensor, Tensor> histogram(const Tensor& bins,
+                                       const std::optional<Tensor>& weight = std::nullopt,
+                                       bool density = false) const;
   Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
   Tensor bincount(const std::optional<Tensor>& weights = std::nullopt, int64_t minlength = 0) const;
 
@@ -805,6 +860,10 @@ class Tensor {
                    const Scalar& alpha = 1) const;
   Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& src,
                      const Scalar& alpha = 1) const;
+  Tensor index_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                      bool include_self = true) const;
+  Tensor& index_reduce_(int64_t dim, const Tensor& index, const Tensor& src,
+                        std::string_view reduce, bool include_self = true) const;
   Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& src) const;
   Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& src) const;
   Tensor index_fill(int64_t dim, const Tensor& index, const Scalar& value) const;

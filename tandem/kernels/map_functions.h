@@ -116,6 +116,23 @@
   _(lgamma, 1, F, value)                                  \
   _(digamma, 1, F, value)                                 \
   _(polygamma, 1, F, value) /* derivative a of digamma */ \
+  _(i0, 1, F, value)                                      \
+  _(i0e, 1, F, value)                                     \
+  _(i1, 1, F, value)                                      \
+  _(i1e, 1, F, value)                                     \
+  _(bessel_j0, 1, F, value)                               \
+  _(bessel_j1, 1, F, value)                               \
+  _(bessel_y0, 1, F, value)                               \
+  _(bessel_y1, 1, F, value)                               \
+  _(bessel_k0, 1, F, value)                               \
+  _(bessel_k1, 1, F, value)                               \
+  _(bessel_k0e, 1, F, value)                              \
+  _(bessel_k1e, 1, F, value)                              \
+  _(erfcx, 1, F, value)                                   \
+  _(ndtri, 1, F, value)                                   \
+  _(igamma, 2, F, value)                                  \
+  _(igammac, 2, F, value)                                 \
+  _(zeta, 2, F, value)                                    \
   _(atan2, 2, F, value)                                   \
   _(hypot, 2, F, value)
 

@@ -9,6 +9,7 @@
 #include "tandem/base/parallel.h"
 #include "tandem/kernels/random_philox.h"
 #include "tandem/kernels/reduce_plan.h"
+#include "tandem/kernels/simd/lane_functions.h"
 
 namespace tandem::kernels {
 namespace {
@@ -216,6 +217,75 @@ void fill_bernoulli(const Array& out, uint64_t seed, uint64_t counter, const Arr
         const int64_t hit = static_cast<double>(words[i]) * 0x1p-32 < chance;
         store(out.dtype, at_mutable(out, offset_of(out, first + i)), 1, 1, &hit);
       }
+    }
+  });
+}
+
+namespace {
+
+// Pairs of uniform numbers, as many as are asked for, that belong to one element alone. The upper
+// half of the counter, which is 0 for everybody else, tells the pairs of one element apart.
+class PairsOfElement {
+ public:
+  PairsOfElement(uint64_t seed, uint64_t counter, int64_t element)
+      : seed_(seed),
+        counter_(counter + static_cast<uint64_t>(element) / 2),
+        next_(1 + static_cast<uint64_t>(element) % 2) {}
+  std::pair<double, double> draw() {
+    const PhiloxBlock block = philox(seed_, counter_, next_);
+    next_ += 2;
+    return {unit53(block.word) + 0x1p-54, unit53(block.word + 2) + 0x1p-54};
+  }
+
+ private:
+  uint64_t seed_, counter_, next_;
+};
+
+// Small rates: the first k at which the distribution function exceeds a uniform number.
+double poisson_by_search(double rate, double uniform) {
+  double k = 0, chance = std::exp(-rate);
+  while (uniform > chance && chance > 0x1p-54) {
+    uniform -= chance;
+    k += 1;
+    chance *= rate / k;
+  }
+  return k;
+}
+
+// Hörmann's transformed rejection (PTRS, 1993), for rates of 10 and more.
+double poisson_by_rejection(double rate, PairsOfElement& pairs) {
+  const double log_rate = std::log(rate);
+  const double b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    const auto [first, v] = pairs.draw();
+    const double u = first - 0.5, edge = 0.5 - std::fabs(u);
+    const double k = std::floor((2 * a / edge + b) * u + rate + 0.43);
+    if (edge >= 0.07 && v <= accept) return k;
+    if (k < 0 || (edge < 0.013 && v > edge)) continue;
+    const double hat = std::log(v * inverse_alpha / (a / (edge * edge) + b));
+    if (hat <= k * log_rate - rate - libm::lgamma(k + 1)) return k;
+  }
+}
+
+double poisson(double rate, PairsOfElement pairs) {
+  if (rate == 0 || std::isinf(rate)) return rate;
+  return rate < 10 ? poisson_by_search(rate, pairs.draw().first)
+                   : poisson_by_rejection(rate, pairs);
+}
+
+}  // namespace
+
+void fill_poisson(const Array& out, uint64_t seed, uint64_t counter, const Array& rates) {
+  parallel_for(0, ceil_div(out.numel, kChunk), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * kChunk; i < std::min(end * kChunk, out.numel); ++i) {
+      double rate;
+      load(rates.dtype, at(rates, offset_of(rates, i)), 1, 1, &rate);
+      TANDEM_CHECK_AS(ValueError, rate >= 0,
+                      "poisson: invalid Poisson rate, expected rate to be non-negative, got ",
+                      rate);
+      const double drawn = poisson(rate, PairsOfElement(seed, counter, i));
+      store(out.dtype, at_mutable(out, offset_of(out, i)), 1, 1, &drawn);
     }
   });
 }

@@ -36,6 +36,9 @@ void fill_integers(const Array& out, uint64_t seed, uint64_t counter, int64_t lo
 /// out[i] = 1 with probability p[i]; p is a float array of out's shape. Probabilities outside [0,
 /// 1] are a ValueError.
 void fill_bernoulli(const Array& out, uint64_t seed, uint64_t counter, const Array& p);
+/// out[i] = a Poisson number of mean rates[i], which is a float array of out's shape. Rates below 0
+/// and nan are a ValueError.
+void fill_poisson(const Array& out, uint64_t seed, uint64_t counter, const Array& rates);
 /// A random order of the numbers 0 .. out.numel - 1.
 void fill_permutation(const Array& out, uint64_t seed, uint64_t counter);
 /// Each row of `out` (int64, [m, k] or [k]): k columns drawn from the weights of that row (floats,

@@ -26,22 +26,30 @@ bool has_formula(MapFn fn, LaneType compute);
 
 /// The functions of simd/lane_functions.h that formulas call, by type of lane and number of
 /// operands.
-#define TANDEM_LANE_FUNCTIONS_F64_1(_)                                                       \
-  _(exp)                                                                                     \
-  _(exp2)                                                                                    \
-  _(expm1)                                                                                   \
-  _(log) _(log2) _(log10) _(log1p) _(sinh) _(cosh) _(tanh) _(asinh) _(acosh) _(atanh) _(sin) \
-      _(cos) _(tan) _(asin) _(acos) _(atan) _(erf) _(erfc) _(lgamma) _(digamma) _(erfinv)
-#define TANDEM_LANE_FUNCTIONS_F64_2(_) \
-  _(pow) _(atan2) _(hypot) _(nextafter) _(polygamma) _(floor_divide) _(remainder) _(fmod)
+#define TANDEM_LANE_FUNCTIONS_F64_1(_)                                                         \
+  _(exp)                                                                                       \
+  _(exp2)                                                                                      \
+  _(expm1)                                                                                     \
+  _(log)                                                                                       \
+  _(log2)                                                                                      \
+  _(log10) _(log1p) _(sinh) _(cosh) _(tanh) _(asinh) _(acosh) _(atanh) _(sin) _(cos) _(tan)    \
+      _(asin) _(acos) _(atan) _(erf) _(erfc) _(lgamma) _(digamma) _(erfinv) _(i0) _(i0e) _(i1) \
+          _(i1e) _(bessel_j0) _(bessel_j1) _(bessel_y0) _(bessel_y1) _(bessel_k0) _(bessel_k1) \
+              _(bessel_k0e) _(bessel_k1e) _(erfcx) _(ndtri)
+#define TANDEM_LANE_FUNCTIONS_F64_2(_)                                                         \
+  _(pow)                                                                                       \
+  _(atan2)                                                                                     \
+  _(hypot) _(nextafter) _(polygamma) _(igamma) _(igammac) _(zeta) _(floor_divide) _(remainder) \
+      _(fmod)
 #define TANDEM_LANE_FUNCTIONS_F32_2(_) _(nextafterf)
 #define TANDEM_LANE_FUNCTIONS_I64_1(_) _(not_int)
-#define TANDEM_LANE_FUNCTIONS_I64_2(_)                                                           \
-  _(floor_divide_int)                                                                            \
-  _(trunc_divide_int)                                                                            \
-  _(remainder_int)                                                                               \
-  _(fmod_int) _(pow_int) _(gcd_int) _(lcm_int) _(and_int) _(or_int) _(xor_int) _(shift_left_int) \
-      _(shift_right_int)
+#define TANDEM_LANE_FUNCTIONS_I64_2(_) \
+  _(floor_divide_int)                  \
+  _(trunc_divide_int)                  \
+  _(remainder_int)                     \
+  _(fmod_int)                          \
+  _(pow_int)                           \
+  _(gcd_int) _(lcm_int) _(and_int) _(or_int) _(xor_int) _(shift_left_int) _(shift_right_int)
 #define TANDEM_LANE_FUNCTIONS(_) \
   TANDEM_LANE_FUNCTIONS_F64_1(_) \
   TANDEM_LANE_FUNCTIONS_F64_2(_) \

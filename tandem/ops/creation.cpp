@@ -119,8 +119,29 @@ Tensor& Tensor::fill_(const Tensor& v) const {
 }
 Tensor& Tensor::zero_() const { return fill_(0); }
 
+Tensor& Tensor::fill_diagonal_(const Scalar& v, bool wrap) const {
+  TANDEM_CHECK_SHAPE(dim() >= 2, "fill_diagonal_: dimensions must larger than 1, got ", dim());
+  bool equal = true;
+  for (const int64_t n : sizes()) equal = equal && n == size(0);
+  TANDEM_CHECK_SHAPE(dim() == 2 || equal,
+                     "fill_diagonal_: all dimensions of input must be of equal length, got ",
+                     sizes());
+  // A matrix's diagonal begins again one row below its end.
+  const int64_t step = dim() == 2 ? size(1) + 1 : size(0) + 1;
+  for (int64_t row = 0; row == 0 || (wrap && dim() == 2 && row < size(0)); row += step) {
+    Tensor diagonal = narrow(0, row, size(0) - row);
+    while (diagonal.dim() > 1) diagonal = diagonal.diagonal(0, 0, 1);
+    diagonal.fill_(v);
+  }
+  return const_cast<Tensor&>(*this);
+}
+
 Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& o) const {
   return empty(size, options().merge_in(o));
+}
+Tensor Tensor::new_empty_strided(IntArrayRef size, IntArrayRef strides,
+                                 const TensorOptions& o) const {
+  return empty_strided(size, strides, options().merge_in(o));
 }
 Tensor Tensor::new_full(IntArrayRef size, const Scalar& v, const TensorOptions& o) const {
   return full(size, v, options().merge_in(o));

@@ -408,6 +408,32 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& src,
                          const Scalar& alpha) const {
   return put_slices("index_add", *this, dim, index, scaled(src, alpha), true);
 }
+Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& src,
+                            std::string_view reduce, bool include_self) const {
+  TANDEM_CHECK(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+               "index_reduce: Expected reduce to be one of prod, mean, amax or amin but got ",
+               reduce, ".");
+  TANDEM_CHECK_INDEX(index.dim() <= 1,
+                     "index_reduce: Index is supposed to be a vector, but got dim: ", index.dim());
+  if (this->dim() == 0) {
+    return unsqueeze(0)
+        .index_reduce(dim, index, src.reshape({-1}), reduce, include_self)
+        .squeeze(0);
+  }
+  dim = wrap_dim("index_reduce", dim, this->dim());
+  Dims wanted(sizes());
+  wanted[static_cast<size_t>(dim)] = index.numel();
+  TANDEM_CHECK_SHAPE(src.sizes() == wanted.ref(), "index_reduce: expected a source of shape ",
+                     wanted, ", got ", src.sizes());
+  Dims along(static_cast<size_t>(this->dim()), 1);
+  along[static_cast<size_t>(dim)] = index.numel();
+  return scatter_reduce(dim, index.reshape(along.ref()).expand(wanted.ref()), src, reduce,
+                        include_self);
+}
+Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& src,
+                              std::string_view reduce, bool include_self) const {
+  return copy_(clone().index_reduce(dim, index, src, reduce, include_self));
+}
 Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& src,
                            const Scalar& alpha) const {
   return put_slices_("index_add_", *this, dim, index, scaled(src, alpha), true);
@@ -494,6 +520,10 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
 }
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   return x.index_select(dim, index);
+}
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                    std::string_view reduce, bool include_self) {
+  return x.index_reduce(dim, index, src, reduce, include_self);
 }
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                  const Scalar& alpha) {

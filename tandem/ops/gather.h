@@ -27,6 +27,9 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                  const Scalar& alpha = 1);
+/// reduce: "prod", "mean", "amax" or "amin"; x's own values count if include_self.
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                    std::string_view reduce, bool include_self = true);
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value);
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);

@@ -220,6 +220,33 @@ TANDEM_OP(kBernoulli) = {
         },
 };
 
+TANDEM_OP(kPoisson) = {
+    .name = "poisson",
+    .infer =
+        [](const InferArgs& a) {
+          detail::check_state(a);
+          TANDEM_CHECK_TYPE(is_floating(a.in(1).dtype),
+                            "poisson: expected the rates to be of a floating point dtype, got ",
+                            a.in(1).dtype);
+          a.out().sizes = a.in(1).sizes;
+          a.out().dtype = a.in(1).dtype;
+        },
+    .kernel =
+        [](const KernelArgs& a) {
+          kernels::fill_poisson(a.out(), seed_of(a.in()), counter_of(a.in()), a.in(1));
+        },
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {Tensor(), zeros_like(a.grad())};
+    },
+    .checks_values = true,
+    .random = true,
+    .batch =
+        [](const BatchArgs& a) {
+          apply_to(a.op, {a.in(), a.sample(1)}, {}, a.outputs);
+        },
+    .inputs = 2,
+};
+
 TANDEM_OP(kMultinomial) = {
     .name = "multinomial",
     .infer =
@@ -416,6 +443,10 @@ Tensor bernoulli(const Tensor& x, double p, std::optional<Generator> g) {
 Tensor bernoulli_of(const Tensor& state, IntArrayRef sizes, double p, const TensorOptions& o) {
   return apply(kRandom, {state},
                RandomAttrs{kernels::RandomFn::Bernoulli, sizes, o.dtype(), o.device(), p});
+}
+Tensor poisson(const Tensor& x, std::optional<Generator> g) {
+  const OwnerScope scope(x);
+  return apply(kPoisson, {draw(g, x.numel(), x.device()), x});
 }
 Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement,
                    std::optional<Generator> g) {

@@ -53,6 +53,8 @@ Tensor normal(double mean, double std, IntArrayRef size, std::optional<Generator
 /// 1 with the probability that x holds (or p), else 0.
 Tensor bernoulli(const Tensor& x, std::optional<Generator> generator = std::nullopt);
 Tensor bernoulli(const Tensor& x, double p, std::optional<Generator> generator = std::nullopt);
+/// Poisson numbers whose means x holds.
+Tensor poisson(const Tensor& x, std::optional<Generator> generator = std::nullopt);
 /// Column numbers drawn from rows of weights.
 Tensor multinomial(const Tensor& x, int64_t num_samples, bool replacement = false,
                    std::optional<Generator> generator = std::nullopt);

@@ -18,6 +18,13 @@ Tensor renorm(const Tensor& x, const Scalar& p, int64_t dim, const Scalar& maxno
   return x * where(norms > maxnorm, maxnorm.toDouble() / (norms + 1e-7), ones_like(norms));
 }
 
+Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  return tandem::renorm(*this, p, dim, maxnorm);
+}
+Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  return copy_(clone().renorm(p, dim, maxnorm));
+}
+
 Tensor dist(const Tensor& x, const Tensor& y, const Scalar& p) { return norm(x - y, p); }
 
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,

@@ -79,6 +79,16 @@ Tensor bucketize(const Scalar& x, const Tensor& boundaries, bool out_int32 = fal
 /// How many elements fall in each of `bins` equal parts of [min, max]; of the elements' own range
 /// if both are 0.
 Tensor histc(const Tensor& x, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
+/// How many elements, or how much weight, each bin holds, and the bins' edges. Bins are equal parts
+/// of the range, by default the elements' own, or lie between the edges given; the last one
+/// includes its end. With `density` the sum over the bins' widths is 1.
+std::tuple<Tensor, Tensor> histogram(const Tensor& x, int64_t bins = 100,
+                                     std::optional<ArrayRef<double>> range = std::nullopt,
+                                     const std::optional<Tensor>& weight = std::nullopt,
+                                     bool density = false);
+std::tuple<Tensor, Tensor> histogram(const Tensor& x, const Tensor& bins,
+                                     const std::optional<Tensor>& weight = std::nullopt,
+                                     bool density = false);
 /// How often each whole number occurs, or the sum of its weights.
 Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights = std::nullopt,
                 int64_t minlength = 0);

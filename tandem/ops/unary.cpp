@@ -531,6 +531,12 @@ Tensor& Tensor::round_(int64_t decimals) const {
   return decimals == 0 ? round_() : overwrite("round", *this, clone().round(decimals));
 }
 
+Tensor angle(const Tensor& x) {
+  const Tensor y = x.is_floating_point() ? x : x.to(default_real_dtype());
+  return where(y.isnan(), y, where(y < 0, full_like(y, kPi), zeros_like(y)));
+}
+Tensor Tensor::angle() const { return tandem::angle(*this); }
+
 Tensor polygamma(int64_t n, const Tensor& x) {
   TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n, got ", n);
   if (n == 0) return x.digamma();

@@ -101,6 +101,8 @@ inline Tensor& fix_(const Tensor& x) { return x.trunc_(); }
 inline Tensor sgn(const Tensor& x) { return x.sign(); }
 inline Tensor& sgn_(const Tensor& x) { return x.sign_(); }
 Tensor round(const Tensor& x, int64_t decimals);
+/// The angle of a real number in the complex plane: 0, or pi if it is negative.
+Tensor angle(const Tensor& x);
 /// The n-th derivative of digamma.
 Tensor polygamma(int64_t n, const Tensor& x);
 /// log(x / (1 - x)), with x first clamped to [eps, 1 - eps] if eps is given.

@@ -145,5 +145,32 @@ TYPED_TEST(Float16, ConvertsFromOtherNumbersAndPrints) {
   EXPECT_EQ(out.str(), "1.5");
 }
 
+template <class F>
+void check_limits() {
+  using Limits = std::numeric_limits<typename F::T>;
+  static_assert(Limits::has_infinity && Limits::has_quiet_NaN && Limits::has_signaling_NaN);
+  static_assert(Limits::is_signed && !Limits::is_exact && Limits::is_iec559);
+  EXPECT_EQ(Limits::digits, F::kMantissa + 1);
+  EXPECT_EQ(Limits::min_exponent, F::kMinExponent + 1);
+  EXPECT_EQ(std::ldexp(1.0, Limits::max_exponent) * (1 - std::ldexp(1.0, -Limits::digits)),
+            F::kMax);
+  EXPECT_EQ(Limits::digits10, static_cast<int>(F::kMantissa * std::log10(2.0)));
+  EXPECT_EQ(Limits::max_digits10,
+            static_cast<int>(std::ceil(1 + Limits::digits * std::log10(2.0))));
+  EXPECT_EQ(Limits::max_exponent10, static_cast<int>(std::log10(F::kMax)));
+  EXPECT_EQ(Limits::min_exponent10, static_cast<int>(F::kMinExponent * std::log10(2.0)));
+  EXPECT_EQ(Limits::denorm_min(), std::ldexp(1.0f, F::kMinExponent - F::kMantissa));
+  EXPECT_EQ(Limits::round_error(), 0.5f);
+  EXPECT_TRUE(std::isnan(static_cast<float>(Limits::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(static_cast<float>(Limits::signaling_NaN())));
+  // Quiet ones have the mantissa's first bit.
+  EXPECT_TRUE(Limits::quiet_NaN().bits >> (F::kMantissa - 1) & 1);
+  EXPECT_FALSE(Limits::signaling_NaN().bits >> (F::kMantissa - 1) & 1);
+}
+TEST(HalfFormats, Limits) {
+  check_limits<HalfFormat>();
+  check_limits<BFloat16Format>();
+}
+
 }  // namespace
 }  // namespace tandem

@@ -440,6 +440,148 @@ TEST(Map, ErfinvUndoesErf) {
   EXPECT_TRUE(std::isnan(apply1(MapFn::digamma, -3, kDouble)));
 }
 
+TEST(Map, BesselFunctions) {
+  // At 0.5, 1.5, 7.25, 19.5, 20.5 and 60: near and far series and the integral between them.
+  const double x[] = {0.5, 1.5, 7.25, 19.5, 20.5, 60};
+  struct Case {
+    MapFn fn;
+    double want[6];
+  };
+  const Case cases[] = {
+      {MapFn::i0,
+       {1.0634833707413236, 1.646723189772891, 212.5583411627976, 26760525.339838766,
+        70922869.83431701, 5.894077055609801e+24}},
+      {MapFn::i0e,
+       {0.6450352704491501, 0.36743360905415834, 0.15095349002867584, 0.09093943209515648,
+        0.08866442901574524, 0.05161154917360984}},
+      {MapFn::i1,
+       {0.2578943053908963, 0.9816664285779075, 197.3015658656383, 26065069.264457166,
+        69170831.67918438, 5.844751588390468e+24}},
+      {MapFn::i1e,
+       {0.1564208031848717, 0.21903938742092569, 0.14011851895630761, 0.08857608609431485,
+        0.08647411349408725, 0.05117963018902872}},
+      {MapFn::bessel_j0,
+       {0.9384698072408129, 0.5118276717359181, 0.291996924191779, 0.17885382704017289,
+        0.11509696025367476, -0.09147180408906187}},
+      {MapFn::bessel_j1,
+       {0.2422684576748739, 0.5579365079100996, 0.06858170065313174, -0.02087707014809752,
+        0.13625468819339573, 0.046598383758166315}},
+      {MapFn::bessel_y0,
+       {-0.44451873350670656, 0.38244892379775886, 0.04842252986520283, -0.025451742976154466,
+        0.1334095666575905, 0.0473589522094494}},
+      {MapFn::bessel_y1,
+       {-1.471472392670243, -0.4123086269739113, -0.28934799419758706, -0.1795645668963179,
+        -0.11187909834450974, 0.09186960936986689}},
+      {MapFn::bessel_k0,
+       {0.9244190712276659, 0.21380556264752573, 0.00032525417308693023, 9.584824009312829e-10,
+        3.440008581708598e-10, 1.4138978405591078e-27}},
+      {MapFn::bessel_k1,
+       {1.656441120003301, 0.2773878004568438, 0.00034700062309896867, 9.82758775436381e-10,
+        3.522934478711248e-10, 1.4256320265171043e-27}},
+      {MapFn::bessel_k0e,
+       {1.5241093857739094, 0.9582100532948965, 0.4579919780225157, 0.2820502832156702,
+        0.27516703550431326, 0.16146817823629392}},
+      {MapFn::bessel_k1e,
+       {2.731009708211786, 1.243165873552553, 0.48861325971570807, 0.28919403285359757,
+        0.2818002960624662, 0.16280823094404426}},
+  };
+  for (const Case& c : cases)
+    for (int i = 0; i < 6; ++i) {
+      EXPECT_NEAR(apply1(c.fn, x[i], kDouble) / c.want[i], 1, 4e-14) << map_name(c.fn) << x[i];
+      if (std::fabs(c.want[i]) > 1e-30 && std::fabs(c.want[i]) < 1e30) {
+        EXPECT_NEAR(apply1(c.fn, x[i], kFloat) / c.want[i], 1, 1e-7) << map_name(c.fn) << x[i];
+      }
+    }
+  for (MapFn even : {MapFn::i0, MapFn::i0e, MapFn::bessel_j0})
+    EXPECT_EQ(apply1(even, -1.5, kDouble), apply1(even, 1.5, kDouble));
+  for (MapFn odd : {MapFn::i1, MapFn::i1e, MapFn::bessel_j1})
+    EXPECT_EQ(apply1(odd, -1.5, kDouble), -apply1(odd, 1.5, kDouble));
+  for (MapFn fn :
+       {MapFn::i0e, MapFn::i1e, MapFn::bessel_j0, MapFn::bessel_j1, MapFn::bessel_y0,
+        MapFn::bessel_y1, MapFn::bessel_k0, MapFn::bessel_k1, MapFn::bessel_k0e, MapFn::bessel_k1e})
+    EXPECT_EQ(apply1(fn, kInf, kDouble), 0) << map_name(fn);
+  EXPECT_EQ(apply1(MapFn::i0, -kInf, kDouble), kInf);
+  EXPECT_EQ(apply1(MapFn::i1, -kInf, kDouble), -kInf);
+  EXPECT_EQ(apply1(MapFn::i0, 0, kFloat), 1);
+  EXPECT_EQ(apply1(MapFn::i1, 0, kFloat), 0);
+  for (MapFn fn : {MapFn::bessel_y0, MapFn::bessel_y1, MapFn::bessel_k0, MapFn::bessel_k1,
+                   MapFn::bessel_k0e, MapFn::bessel_k1e}) {
+    const bool k = fn != MapFn::bessel_y0 && fn != MapFn::bessel_y1;
+    EXPECT_EQ(apply1(fn, 0, kDouble), k ? kInf : -kInf) << map_name(fn);
+    EXPECT_TRUE(std::isnan(apply1(fn, -1, kDouble))) << map_name(fn);
+  }
+  for (MapFn fn : {MapFn::i0, MapFn::i0e, MapFn::i1, MapFn::i1e, MapFn::bessel_j0, MapFn::bessel_y1,
+                   MapFn::bessel_k0, MapFn::bessel_k1e})
+    EXPECT_TRUE(std::isnan(apply1(fn, kNaN, kFloat))) << map_name(fn);
+}
+
+TEST(Map, StatisticalFunctions) {
+  const auto close = [](double got, double want) {
+    EXPECT_NEAR(got, want, 2e-14 * std::max(0.1, std::fabs(want)));
+  };
+  struct Pair {
+    double x, y, want;
+  };
+  const Pair gammas[] = {{0.25, 0.5, 0.8464864041916775},  {1.5, 0.5, 0.1987480430987992},
+                         {1.5, 8.0, 0.9988660157102147},   {12.0, 11.0, 0.42073323707828797},
+                         {25.0, 25.0, 0.5266015314436506}, {300.0, 330.0, 0.955109776129987}};
+  const Pair zetas[] = {{1.5, 0.5, 4.776537947554833},       {2.0, 1.0, 1.6449340668482264},
+                        {3.0, 250.0, 8.032063999658672e-06}, {40.0, 2.5, 1.2089275466329262e-16},
+                        {2.0, -0.5, 8.934802200544679},      {3.0, -7.25, -62.00426301828287}};
+  const Pair erfcxs[] = {{-5.3, 0, 3164914574749.34},    {0.3, 0, 0.7345993345676551},
+                         {1.9, 0, 0.26650937366167265},  {2.1, 0, 0.24511912334517233},
+                         {30.0, 0, 0.01879588886141675}, {10000000000.0, 0, 5.641895835477563e-11}};
+  const Pair ndtris[] = {{1e-300, 0, -37.0470962993612},
+                         {1e-10, 0, -6.361340902404057},
+                         {0.02, 0, -2.053748910631823},
+                         {0.3, 0, -0.5244005127080408},
+                         {0.9, 0, 1.2815515655446006}};
+  for (const Pair& p : gammas) {
+    close(apply2(MapFn::igamma, p.x, p.y, kDouble), p.want);
+    close(apply2(MapFn::igammac, p.x, p.y, kDouble), 1 - p.want);
+    EXPECT_NEAR(apply2(MapFn::igamma, p.x, p.y, kFloat), p.want, 1e-5);
+  }
+  EXPECT_NEAR(apply2(MapFn::igammac, 2, 100, kDouble) / 3.757276735781044e-42, 1, 1e-13);
+  for (const Pair& p : zetas)
+    EXPECT_NEAR(apply2(MapFn::zeta, p.x, p.y, kDouble) / p.want, 1, 1e-14) << p.x << " " << p.y;
+  for (const Pair& p : erfcxs)
+    EXPECT_NEAR(apply1(MapFn::erfcx, p.x, kDouble) / p.want, 1, 1e-15) << p.x;
+  for (const Pair& p : ndtris)
+    EXPECT_NEAR(apply1(MapFn::ndtri, p.x, kDouble) / p.want, 1, 1e-14) << p.x;
+  // Where a sum would need very many terms, or would never end.
+  EXPECT_NEAR(apply2(MapFn::igamma, 1e8, 1e8, kDouble), 0.5000132980760141, 1e-13);
+  EXPECT_NEAR(apply2(MapFn::igammac, 2e7, 2.001e7, kDouble), 0.01268342245653168, 1e-13);
+  EXPECT_EQ(apply2(MapFn::igamma, 1e20, 2e20, kDouble), 1);
+  EXPECT_EQ(apply2(MapFn::igamma, 1e38, 1e20, kDouble), 0);
+  EXPECT_EQ(apply2(MapFn::zeta, 1e20, 1e19, kDouble), 0);
+  // The ends of their ranges, as LibTorch has them.
+  EXPECT_EQ(apply2(MapFn::igamma, 0, 1, kDouble), 1);
+  EXPECT_EQ(apply2(MapFn::igamma, 1, 0, kDouble), 0);
+  EXPECT_EQ(apply2(MapFn::igamma, kInf, 1, kDouble), 0);
+  EXPECT_EQ(apply2(MapFn::igamma, 1, kInf, kFloat), 1);
+  EXPECT_EQ(apply2(MapFn::igammac, 0, 1, kDouble), 0);
+  EXPECT_EQ(apply2(MapFn::igammac, 1, 0, kDouble), 1);
+  EXPECT_EQ(apply2(MapFn::igammac, 1, kInf, kFloat), 0);
+  for (MapFn fn : {MapFn::igamma, MapFn::igammac}) {
+    EXPECT_TRUE(std::isnan(apply2(fn, -1, 1, kDouble)));
+    EXPECT_TRUE(std::isnan(apply2(fn, 1, -1, kDouble)));
+    EXPECT_TRUE(std::isnan(apply2(fn, 0, 0, kDouble)));
+    EXPECT_TRUE(std::isnan(apply2(fn, kInf, kInf, kDouble)));
+    EXPECT_TRUE(std::isnan(apply2(fn, kNaN, 1, kDouble)));
+  }
+  EXPECT_EQ(apply2(MapFn::zeta, 1, 2, kDouble), kInf);
+  EXPECT_EQ(apply2(MapFn::zeta, 2, -3, kDouble), kInf);
+  EXPECT_TRUE(std::isnan(apply2(MapFn::zeta, 0.5, 2, kDouble)));
+  EXPECT_TRUE(std::isnan(apply2(MapFn::zeta, 2.5, -0.5, kDouble)));
+  EXPECT_EQ(apply1(MapFn::erfcx, kInf, kDouble), 0);
+  EXPECT_EQ(apply1(MapFn::erfcx, -kInf, kDouble), kInf);
+  EXPECT_EQ(apply1(MapFn::erfcx, -30, kDouble), kInf);
+  EXPECT_EQ(apply1(MapFn::ndtri, 0, kDouble), -kInf);
+  EXPECT_EQ(apply1(MapFn::ndtri, 1, kFloat), kInf);
+  EXPECT_EQ(apply1(MapFn::ndtri, 0.5, kFloat), 0);
+  EXPECT_TRUE(std::isnan(apply1(MapFn::ndtri, 1.5, kDouble)));
+}
+
 TEST(Map, BinaryFormulas) {
   for (DType t : {kFloat, kDouble}) {
     const double eps = t == kFloat ? 1e-6 : 1e-14;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "tandem/base/parallel.h"
 #include "tandem/kernels/random_philox.h"
@@ -254,6 +256,58 @@ TEST(Random, BernoulliByElement) {
   }
   EXPECT_NEAR(first / 50000, 0.2, 0.01);
   EXPECT_NEAR(second / 50000, 0.7, 0.01);
+}
+
+TEST(Random, PoissonNumbersHaveTheirDistribution) {
+  // Below 10 they are found by search, above by rejection.
+  for (double rate : {0.1, 1.0, 3.5, 9.9, 10.0, 12.0, 40.0, 1000.0}) {
+    const int64_t n = 40000;
+    Block rates({n}, kDouble, Layout::Contiguous, [&](int64_t) { return rate; });
+    Block x({n}, kDouble);
+    kernels::fill_poisson(x.array(), 1, 7, rates.array());
+    double sum = 0, squares = 0, cubes = 0;
+    std::map<double, double> seen;
+    for (int64_t i = 0; i < n; ++i) {
+      const double d = x.get(i) - rate;
+      ASSERT_EQ(x.get(i), std::floor(x.get(i)));
+      sum += d, squares += d * d, cubes += d * d * d;
+      ++seen[x.get(i)];
+    }
+    // Mean, variance and third central moment are all the rate; five standard errors each.
+    EXPECT_NEAR(sum / n, 0, 5 * std::sqrt(rate / n)) << rate;
+    EXPECT_NEAR(squares / n, rate, 5 * std::sqrt((rate + 2 * rate * rate) / n)) << rate;
+    EXPECT_NEAR(cubes / n, rate,
+                5 * std::sqrt((rate + 30 * rate * rate + 15 * std::pow(rate, 3)) / n))
+        << rate;
+    for (const auto& [k, count] : seen) {
+      const double chance = std::exp(k * std::log(rate) - rate - std::lgamma(k + 1));
+      EXPECT_NEAR(count / n, chance, 5.5 * std::sqrt(chance / n) + 5.0 / n) << k << " of " << rate;
+    }
+  }
+}
+
+TEST(Random, PoissonNumbersBelongToTheirElement) {
+  Block rates({300}, kFloat, Layout::Contiguous, [](int64_t i) { return i % 40; });
+  Block all({300}, kFloat), other({300}, kFloat), half({300}, kHalf);
+  kernels::fill_poisson(all.array(), 1, 0, rates.array());
+  kernels::fill_poisson(other.array(), 1, kernels::counters_used(300), rates.array());
+  kernels::fill_poisson(half.array(), 1, 0, rates.array());
+  int same = 0;
+  for (int64_t i = 0; i < 300; ++i) {
+    same += all.get(i) == other.get(i);
+    EXPECT_EQ(all.get(i), half.get(i));
+    if (i % 40 == 0) {
+      EXPECT_EQ(all.get(i), 0);
+    }
+  }
+  EXPECT_LT(same, 90);
+  for (double bad : {-1.0, std::nan("")}) {
+    rates.set(7, bad);
+    EXPECT_THROW(kernels::fill_poisson(all.array(), 1, 0, rates.array()), ValueError);
+  }
+  rates.set(7, INFINITY);
+  kernels::fill_poisson(all.array(), 1, 0, rates.array());
+  EXPECT_EQ(all.get(7), INFINITY);
 }
 
 TEST(Random, Multinomial) {

@@ -132,6 +132,97 @@ TEST(Composites, Windows) {
             std::string::npos);
 }
 
+TEST(Composites, HistogramsHoldWhatFallsIntoBins) {
+  const Tensor x = make({0, 1, 1.5, 2, 4, 9, kNan}, {7});
+  const auto [held, edges] = histogram(x, 4, std::vector<double>{0, 4});
+  EXPECT_EQ(numbers(held), (Numbers{1, 2, 1, 1}));  // the last bin has its end, others do not
+  EXPECT_EQ(numbers(edges), (Numbers{0, 1, 2, 3, 4}));
+  EXPECT_EQ(held.dtype(), kDouble);
+  const auto [own, own_edges] = make({1, 2, 5}, {3}).histogram(2);
+  EXPECT_EQ(numbers(own), (Numbers{2, 1}));
+  EXPECT_EQ(numbers(own_edges), (Numbers{1, 3, 5}));
+  const auto [weighed, given] =
+      histogram(x, make({0, 1, 4}, {3}), make({1, 2, 3, 4, 5, 6, 7}, {7}), /*density=*/true);
+  expect_near(numbers(weighed), {1 / 15.0, 14 / 15.0 / 3}, 1e-15);
+  EXPECT_EQ(numbers(given), (Numbers{0, 1, 4}));
+  EXPECT_EQ(numbers(std::get<1>(histogram(full({3}, 2.0), 1))), (Numbers{1.5, 2.5}));
+  EXPECT_NE(error_of([&] { histogram(x, 0); }).find("bins must be > 0"), std::string::npos);
+  EXPECT_NE(error_of([&] { histogram(x, 2); }).find("is not finite"), std::string::npos);
+  EXPECT_NE(error_of([&] { histogram(ones({3}, kLong), 2); }).find("float or double"),
+            std::string::npos);
+}
+
+TEST(Composites, SlicesAreReducedByIndex) {
+  const Tensor x = make({1, 2, 3, 4, 5, 6}, {3, 2}), index = tensor({0, 2, 0});
+  const Tensor src = make({2, 3, 4, 5, 6, 7}, {3, 2});
+  EXPECT_EQ(numbers(x.index_reduce(0, index, src, "prod")), (Numbers{12, 42, 3, 4, 20, 30}));
+  EXPECT_EQ(numbers(index_reduce(x, 0, index, src, "amax")), (Numbers{6, 7, 3, 4, 5, 6}));
+  EXPECT_EQ(numbers(x.index_reduce(0, index, src, "amin", false)), (Numbers{2, 3, 3, 4, 4, 5}));
+  EXPECT_EQ(numbers(x.index_reduce(0, index, src, "mean")), (Numbers{3, 4, 3, 4, 4.5, 5.5}));
+  EXPECT_EQ(numbers(x.index_reduce(-1, tensor({1}), make({7, 8, 9}, {3, 1}), "amax")),
+            (Numbers{1, 7, 3, 8, 5, 9}));
+  EXPECT_EQ(tensor(2.0).index_reduce(0, tensor({0}), tensor({5.0}), "prod").item<double>(), 10);
+  Tensor y = x.clone();
+  EXPECT_EQ(&y.index_reduce_(0, index, src, "prod"), &y);
+  EXPECT_EQ(numbers(y), (Numbers{12, 42, 3, 4, 20, 30}));
+  EXPECT_EQ(grad_of(make({1, 2}, {2}),
+                    [&](const Tensor& t) {
+                      return t.index_reduce(0, tensor({1, 1}), make({3, 4}, {2}), "prod");
+                    })[1],
+            24);
+  EXPECT_NE(
+      error_of([&] { x.index_reduce(0, index, src, "sum"); }).find("prod, mean, amax or amin"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { x.index_reduce(0, tensor({0}), src, "prod"); }).find("source of shape"),
+            std::string::npos);
+}
+
+TEST(Composites, DiagonalsAreFilled) {
+  EXPECT_EQ(numbers(zeros({2, 3}).fill_diagonal_(2)), (Numbers{2, 0, 0, 0, 2, 0}));
+  EXPECT_EQ(numbers(zeros({5, 2}).fill_diagonal_(1)), (Numbers{1, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(numbers(zeros({5, 2}).fill_diagonal_(1, true)),
+            (Numbers{1, 0, 0, 1, 0, 0, 1, 0, 0, 1}));
+  EXPECT_EQ(numbers(zeros({2, 2, 2}).fill_diagonal_(3, true)), (Numbers{3, 0, 0, 0, 0, 0, 0, 3}));
+  EXPECT_NE(error_of([] { zeros({3}).fill_diagonal_(1); }).find("dimensions must larger than 1"),
+            std::string::npos);
+  EXPECT_NE(error_of([] {
+              zeros({2, 2, 3}).fill_diagonal_(1);
+            }).find("of equal length"),
+            std::string::npos);
+}
+
+TEST(Composites, MethodsOfLibTorch) {
+  expect_near(numbers(make({-1, -0.0, 0, 2, kNan}, {5}).angle()), {3.14159265358979, 0, 0, 0, kNan},
+              1e-14);
+  EXPECT_EQ(angle(tensor({-1, 1})).dtype(), kFloat);
+  const Tensor x = make({3, 4, 0.3, 0.4}, {2, 2});
+  expect_near(numbers(x.renorm(2, 0, 1)), {0.6, 0.8, 0.3, 0.4});
+  expect_near(numbers(x.clone().renorm_(2, 0, 1)), {0.6, 0.8, 0.3, 0.4});
+  EXPECT_EQ(numbers(x.adjoint()), (Numbers{3, 0.3, 4, 0.4}));
+  EXPECT_EQ(zeros({0}).resize_as_(x).sizes(), x.sizes());
+  EXPECT_TRUE(x.is_same_size(zeros({2, 2})));
+  EXPECT_EQ(x.new_empty_strided({2, 3}, {1, 2}).strides(), (IntArrayRef{1, 2}));
+  EXPECT_EQ(x.new_empty_strided({2, 3}, {1, 2}, kLong).dtype(), kLong);
+  EXPECT_EQ(x.unsafe_split(1, 1).size(), 2u);
+  EXPECT_EQ(numbers(x.unsafe_chunk(2)[1]), (Numbers{0.3, 0.4}));
+  EXPECT_EQ(numbers(x.unsafe_split_with_sizes({2}, 1)[0]), numbers(x));
+  expect_near(numbers(make({2.5, 3}, {2}).mvlgamma_(3)), {1.8809954, 2.6949248});
+  expect_near(numbers(make({0, 1}, {2}).i0_()), {1, 1.2660658777520084}, 1e-15);
+}
+
+TEST(Composites, IncompleteGammas) {
+  const Tensor a = make({1, 2}, {2}), x = make({0.5, 2}, {2});
+  expect_near(numbers(a.igamma(x) + a.igammac(x)), {1, 1}, 1e-15);
+  EXPECT_EQ(numbers(special::gammainc(a, x)), numbers(igamma(a, x)));
+  EXPECT_EQ(numbers(special::gammaincc(a, x)), numbers(igammac(a, x)));
+  // Nobody has the derivative by the first argument.
+  Tensor wanted = a.clone().requires_grad_();
+  EXPECT_NE(error_of([&] { igamma(wanted, x).sum().backward(); }).find("is not implemented"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { igamma(ones({1}, kLong), ones({1}, kLong)); }).find("igamma"),
+            std::string::npos);
+}
+
 TEST(Composites, SpecialFunctions) {
   const double inf = std::numeric_limits<double>::infinity();
   expect_near(numbers(special::entr(make({-1, 0, 0.5, 2, kNan}, {5}))),
@@ -156,6 +247,19 @@ TEST(Composites, SpecialFunctions) {
   expect_near(
       grad_of(make({0, 0.5, 2}, {3}), [](const Tensor& x) { return special::xlog1py(x, x); }),
       {0, 1.477596882883, 5.29583686600433}, 1e-12);
+  expect_near(numbers(special::zeta(make({2, 3}, {2}), 1)),
+              {1.6449340668482264, 1.2020569031595942}, 1e-15);
+  expect_near(numbers(special::zeta(2, make({1, 2}, {2}))),
+              {1.6449340668482264, 0.6449340668482264}, 1e-15);
+  expect_near(numbers(special::spherical_bessel_j0(make({0, 2, inf}, {3}))),
+              {1, 0.45464871341284085, 0}, 1e-15);
+  expect_near(numbers(special::ndtri(special::ndtr(make({-3, 0.5}, {2})))), {-3, 0.5}, 1e-14);
+  expect_near(numbers(special::modified_bessel_i1(make({-1, 1}, {2}))),
+              {-0.5651591039924851, 0.5651591039924851}, 1e-15);
+  // At 0 the derivative is a limit, and its own derivative is finite.
+  EXPECT_EQ(grad_of(zeros({1}, kDouble), [](const Tensor& x) { return special::i1(x); })[0], 0.5);
+  EXPECT_EQ(grad_of(zeros({1}, kDouble), [](const Tensor& x) { return special::bessel_j1(x); })[0],
+            0.5);
   expect_near(numbers(special::multigammaln(make({2.5, 3}, {2}), 3)), {1.8809954, 2.6949248});
 }
 

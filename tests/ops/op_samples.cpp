@@ -90,6 +90,7 @@ const std::vector<Row>& all_rows() {
     add_misc_rows(r);
     add_more_rows(r);
     add_creation_rows(r);
+    add_special_rows(r);
     add_softmax_rows(r);
     add_control_rows(r);
     add_rnn_rows(r);

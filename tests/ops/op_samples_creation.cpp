@@ -123,6 +123,11 @@ void add_random(std::vector<Row>& rows) {
        {.label = "big", .inputs = {real({210001}, 0, 1)}, .fn = FN(bernoulli(a[0])), .big = true}},
       kFloats);
   rows.back().grad = Grad::kTwice;
+  drawn("poisson", {"poisson"},
+        {{.label = "plain", .inputs = {real({3, 4}, 0, 40)}, .fn = FN(poisson(a[0]))},
+         {.label = "big", .inputs = {real({210001}, 0, 40)}, .fn = FN(poisson(a[0])), .big = true}},
+        kFloats);
+  rows.back().grad = Grad::kTwice;
   drawn(
       "multinomial", {"multinomial"},
       {{.label = "plain", .inputs = {real({3, 4}, 0.1, 1)}, .fn = FN(multinomial(a[0], 2))},

@@ -171,6 +171,7 @@ void add_arrange_rows(std::vector<Row>& rows);
 void add_misc_rows(std::vector<Row>& rows);
 void add_more_rows(std::vector<Row>& rows);
 void add_creation_rows(std::vector<Row>& rows);
+void add_special_rows(std::vector<Row>& rows);
 void add_softmax_rows(std::vector<Row>& rows);
 void add_control_rows(std::vector<Row>& rows);
 void add_rnn_rows(std::vector<Row>& rows);

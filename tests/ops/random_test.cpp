@@ -89,6 +89,8 @@ TEST(RandomOps, DTypesAndOptions) {
   EXPECT_EQ(normal(zeros({3, 1}), ones({1, 4})).sizes(), (IntArrayRef{3, 4}));
   EXPECT_EQ(bernoulli(full({10}, 1.0)).sum().item<double>(), 10);
   EXPECT_EQ(bernoulli(zeros({10})).sum().item<double>(), 0);
+  EXPECT_EQ(poisson(zeros({10}, kDouble)).sum().item<double>(), 0);
+  EXPECT_EQ(poisson(full({10}, 3.0, kHalf)).dtype(), kHalf);
   EXPECT_EQ(rand({2, 2}, TensorOptions().device(kMeta)).sizes(), (IntArrayRef{2, 2}));
   EXPECT_EQ(rand({0}).numel(), 0);
 }
@@ -107,6 +109,10 @@ TEST(RandomOps, Errors) {
   EXPECT_NE(error_of([] { empty({2}).bernoulli_(1.5); }).find("bernoulli_: expects p"),
             std::string::npos);
   EXPECT_NE(error_of([] { bernoulli(full({2}, 2.0)); }).find("bernoulli: expects probabilities"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { poisson(full({2}, -1.0)); }).find("expected rate to be non-negative"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { poisson(ones({2}, kLong)); }).find("poisson: expected the rates"),
             std::string::npos);
   EXPECT_NE(error_of([] { multinomial(zeros({3}), 2); }).find("sum of probabilities <= 0"),
             std::string::npos);

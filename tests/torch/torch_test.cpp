@@ -140,4 +140,64 @@ TEST(Torch, FunctionsWriteIntoTensors) {
   EXPECT_TRUE(is(torch::neg_out(out, torch::ones({1}, torch::requires_grad())), list({-1})));
 }
 
+TEST(Torch, StoragesShowTheirMemory) {
+  const at::Tensor x = torch::arange(6, torch::kFloat), part = x.slice(0, 2);
+  EXPECT_EQ(x.storage().nbytes(), 24u);
+  EXPECT_EQ(part.storage().data(), x.data_ptr());
+  EXPECT_EQ(part.storage().data<float>()[5], 5);
+  EXPECT_EQ(static_cast<float*>(x.storage().data_ptr().get())[1], 1);
+  EXPECT_TRUE(part.storage().is_alias_of(x.storage()));
+  EXPECT_FALSE(part.storage().is_alias_of(x.clone().storage()));
+  EXPECT_EQ(x.storage().use_count(), 2u);
+  EXPECT_TRUE(x.clone().storage().unique());
+  EXPECT_EQ(x.storage().device(), torch::kCPU);
+  // It is the tensor's as long as somebody looks at it.
+  const auto kept = torch::full({2}, 7.0).storage();
+  EXPECT_EQ(kept.data<float>()[1], 7);
+  torch::Tensor deferred;
+  {
+    torch::LazyGuard lazy;
+    deferred = torch::ones({2}) + 1;
+    EXPECT_EQ(deferred.storage().data<float>()[0], 2);
+  }
+  const at::Tensor meta = torch::ones({2}, torch::kMeta);
+  EXPECT_THROW(meta.storage().data(), c10::Error);
+}
+
+TEST(Torch, NodesAreSharedPointersToPrograms) {
+  std::shared_ptr<torch::autograd::Node> node;
+  {
+    const at::Tensor x = torch::ones({2}, torch::requires_grad());
+    node = (x * 2).sum().grad_fn();
+  }
+  ASSERT_TRUE(node);
+  std::shared_ptr<torch::autograd::Node> next = node->next_edges().at(0).function;
+  node.reset();
+  EXPECT_EQ(next->name(), "MulBackward");
+  const std::shared_ptr<torch::autograd::Node> none = torch::ones({2}).grad_fn();
+  EXPECT_FALSE(none);
+}
+
+TEST(Torch, SmallNamesOfLibTorch) {
+  EXPECT_EQ(torch::ones({1}).device().type(), torch::Device::Type::CPU);
+  torch::init_num_threads();
+  torch::set_num_interop_threads(2);
+  EXPECT_THROW(torch::set_num_interop_threads(0), c10::Error);
+  at::Tensor out = torch::empty({0});
+  at::linear_out(out, torch::ones({2, 3}), torch::ones({4, 3}), torch::full({4}, 0.5));
+  EXPECT_EQ(out.sizes(), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(out[1][3].item<float>(), 3.5f);
+  at::linear_out(out, torch::ones({2, 3}), torch::ones({4, 3}));
+  EXPECT_EQ(out[0][0].item<float>(), 3);
+  at::Tensor whole = torch::tensor({12, 18}), other = torch::tensor({8, 4});
+  EXPECT_TRUE(torch::equal(torch::gcd_(whole, other), torch::tensor({4, 2})));
+  EXPECT_TRUE(torch::equal(torch::lcm_(whole, other), torch::tensor({8, 4})));
+  at::Tensor sum = torch::ones({2});
+  EXPECT_TRUE(torch::equal(torch::addmv_(sum, torch::ones({2, 3}), torch::ones({3})),
+                           torch::full({2}, 4.0)));
+  EXPECT_TRUE(torch::is_signed(sum));
+  EXPECT_FALSE(torch::is_inference(sum));
+  EXPECT_EQ(torch::unsafe_chunk(sum, 2).size(), 2u);
+}
+
 }  // namespace

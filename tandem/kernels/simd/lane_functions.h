@@ -41,6 +41,29 @@ double digamma(double);
 /// The n-th derivative of digamma, n >= 1.
 double polygamma(double n, double x);
 double erfinv(double);
+/// Bessel functions; i0, i1 and k0, k1 are the modified ones, and e stands for exp(-|x|) I and
+/// exp(x) K.
+double bessel_j0(double);
+double bessel_j1(double);
+double bessel_y0(double);
+double bessel_y1(double);
+double i0(double);
+double i0e(double);
+double i1(double);
+double i1e(double);
+double bessel_k0(double);
+double bessel_k1(double);
+double bessel_k0e(double);
+double bessel_k1e(double);
+/// The parts of the gamma function below and above x, divided by the whole; x >= 0, a > 0.
+double igamma(double a, double x);
+double igammac(double a, double x);
+/// Hurwitz' zeta: the sum of (q + k)^-s.
+double zeta(double s, double q);
+/// exp(x^2) erfc(x).
+double erfcx(double);
+/// The quantiles of the normal distribution.
+double ndtri(double);
 /// Division and remainder with the signs of PyTorch (and Python): the remainder has the divisor's.
 double floor_divide(double, double);
 double remainder(double, double);
