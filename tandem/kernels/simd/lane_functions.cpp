@@ -100,26 +100,7 @@ double polygamma(double n, double x) {
     constexpr double kPi = 3.14159265358979323846;
     return -kPi * cot_derivative(static_cast<int>(n), x) - sign * polygamma(n, 1 - x);
   }
-  // (-1)^(n+1) n! times Hurwitz' zeta(n + 1, x): plain terms up to where the Euler-Maclaurin series
-  // holds, then that.
-  const double s = n + 1;
-  double sum = 0;
-  while (x < 15) {
-    sum += std::pow(x, -s);
-    x += 1;
-  }
-  const double power = std::pow(x, -s);
-  sum += power * x / (s - 1) + power / 2;
-  // Bernoulli numbers over (2k)!.
-  constexpr double kB[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
-                           -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
-                           1.0 / 74724249600};
-  double factor = s * power / x;
-  for (int k = 0; k < 7; ++k) {
-    sum += kB[k] * factor;
-    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
-  }
-  return sign * std::tgamma(s) * sum;
+  return sign * std::tgamma(n + 1) * zeta(n + 1, x);
 }
 
 double erfinv(double y) {
