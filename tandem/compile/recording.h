@@ -133,10 +133,10 @@ Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions 
 /// Argument i of the function as the graph takes it; it has no history.
 Tensor laid_out(const Recording& r, size_t i, const Tensor& argument);
 
-/// The recorded graph in a form that can be differentiated op by op: what the function saw
-/// detached, or used without grad mode, is detached there. If `for_any`, gradients may be taken by
-/// other inputs than those that needed one when it was recorded, and grad mode is whoever runs it's
-/// business. Numbers of inputs, outputs and captured tensors are those of `graph`, which is the
+/// The recorded graph in a form that can be differentiated op by op: what the function saw detached,
+/// or used without grad mode, is detached there. If `for_any`, gradients may be taken by other
+/// inputs than those that needed one when it was recorded, and grad mode is left to whoever runs
+/// it. Numbers of inputs, outputs and captured tensors are those of `graph`, which is the
 /// recording's own or a part of it.
 Graph with_detached(const Recording& r, const Graph& graph, bool for_any = false);
 
