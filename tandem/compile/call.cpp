@@ -129,10 +129,7 @@ class CompiledBackward final : public CustomBackward {
       if (!grads[k].defined()) continue;
       const auto result = static_cast<size_t>(r.differentiated[k]);
       const Tensor& value = values[static_cast<size_t>(r.result[result])];
-      TANDEM_CHECK(value.requires_grad(), "backward of a compiled function: result ", result,
-                   " was overwritten inside the function without grad mode, or through detach() or "
-                   "data(), so its gradient cannot be differentiated again. Take that gradient "
-                   "inside the function, or write the result as x + (new - x).detach().");
+      TANDEM_ASSERT(value.requires_grad(), "result ", result, " has lost its history");
       outputs.push_back(value);
       given.push_back(grads[k]);
     }

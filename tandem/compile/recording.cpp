@@ -64,10 +64,11 @@ class FunctionRecorder final : public Recorder {
   bool add_grad(Node& leaf, const Tensor& grad) override;
   Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) override;
   bool separates_histories() const override { return body_; }
+  bool may_have_history(TensorImpl* t) const override {
+    return any_input_ ? is_floating(t->type.dtype) : t->wants_grad();
+  }
   void made_alias(const TensorImpl* alias, const Tensor& of) override {
-    // Without grad mode there is nothing to cut: this is how gradients are computed, too.
-    if (t_mode.grad)
-      detached_.emplace(alias, intrusive_ptr<TensorImpl>(const_cast<TensorImpl*>(alias)));
+    note_alias(alias, of);
     const Storage& s = *of.impl()->storage;
     if (s.pending.load(std::memory_order_relaxed) != this && s.made_in != id())
       originals_[alias] = Tensor(intrusive_ptr<TensorImpl>(original_of(of.impl())));
@@ -81,8 +82,9 @@ class FunctionRecorder final : public Recorder {
     return std::any_of(flags.begin(), flags.end(), [&](const auto& f) { return f.flag == flag; });
   }
 
-  bool is_detached(const TensorImpl* t) const {
-    return detached_.contains(t->view ? t->view->root() : t);
+  bool is_detached(const TensorImpl* t) {
+    const Alias* a = alias_of(t);
+    return a && a->cuts;
   }
   void capturing(Storage& s) override;
   TensorImpl* original_of(TensorImpl* t) override {
@@ -115,11 +117,10 @@ class FunctionRecorder final : public Recorder {
   Flags flags_before_;  // what those that the function has set were
   /// What aliases that the function made of tensors from outside show, by their addresses.
   std::unordered_map<const TensorImpl*, Tensor> originals_;
-  /// What the function detached, kept so that addresses stay their own.
-  std::unordered_map<const TensorImpl*, intrusive_ptr<TensorImpl>> detached_;
   variable_list arguments_in_;  // what the function sees
   bool later_grads_ = false, layouts_ = false;
   bool body_ = false;                                 // RecordOptions::body
+  bool any_input_ = false;                            // RecordOptions::any_input
   bool in_backward_ = false;                          // True iff the function has returned.
   std::unordered_map<const Storage*, Node*> zeroed_;  // gradients that are zero, and whose they are
 };
@@ -589,6 +590,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   later_grads_ = options.later_grads;
   layouts_ = options.layouts;
   body_ = options.body;
+  any_input_ = options.any_input;
   const RecorderScope scope(this);
   for (const Tensor& a : args) arguments_in_.push_back(stand_in(a));
   const BatchFallbacks fallbacks;
@@ -662,6 +664,7 @@ Graph with_detached(const Recording& r, const Graph& graph, bool for_any) {
       const Use use{n.get(), i};
       const bool is_cut = flowed[from] && cut.contains(use);
       inputs.push_back(moved(n->inputs()[i]));
+      if (n->op == &kDetach) continue;
       flowed[n->walk_slot] = flowed[n->walk_slot] || (flowed[from] && !is_cut);
       if (!may_flow[from]) continue;
       if (is_cut || detached.contains(use))

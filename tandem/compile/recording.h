@@ -124,6 +124,8 @@ struct RecordOptions {
   /// Record a body whose arguments differ from run to run: gradients may flow to each of them, and
   /// to each tensor from outside by its own history.
   bool body = false;
+  /// Gradients may later be taken by inputs that need none now: see with_detached.
+  bool any_input = false;
 };
 
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,

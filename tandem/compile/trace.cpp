@@ -5,7 +5,7 @@
 namespace tandem {
 
 Graph trace_list(const TensorFunction& fn, ArrayRef<Tensor> example_inputs) {
-  Recording r = record(fn, example_inputs);
+  Recording r = record(fn, example_inputs, {.any_input = true});
   // Gradients that the function took can be differentiated in the graph, which has all ops of them.
   Graph g = with_detached(r, r.graph, /*for_any=*/true);
   TANDEM_CHECK(std::find(r.result.begin(), r.result.end(), -1) == r.result.end(),

@@ -65,6 +65,8 @@ class SampleRecorder final : public Recorder {
   void look(const OpDef& op) override {
     if (outer_) outer_->look(op);
   }
+  bool may_have_history(TensorImpl* t) const override { return t->wants_grad(); }
+  void made_alias(const TensorImpl* alias, const Tensor& of) override { note_alias(alias, of); }
   Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) override;
 
   /// Calls fn with what stands for one sample. `dims` says where the samples lie in each argument.

@@ -62,6 +62,7 @@ void Recorder::release_bindings() {
   bindings_.clear();
   views_made_.clear();
   views_of_outside_.clear();
+  aliases_.clear();
 }
 
 Node& Recorder::add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) {
@@ -180,12 +181,37 @@ ViewChain Recorder::chain_of(TensorImpl* t, const Binding& b) {
   return {intrusive_ptr<ViewStep>::adopt(step)};
 }
 
-Edge Recorder::view_of(TensorImpl* t, const Binding& b) {
-  Edge e = b.value;
+Edge Recorder::view_of(TensorImpl* t, const Binding& b, Edge e) {
   const ViewChain chain = chain_of(t, b);
   for (const ViewStep* s : chain.steps())
     e = {NodePtr(&append(graph_, *s->op, {e}, s->attrs.ref())), 0};
   return e;
+}
+
+void Recorder::note_alias(const TensorImpl* alias, const Tensor& of) {
+  const Alias* first = alias_of(of.impl());
+  auto* t = const_cast<TensorImpl*>(alias);
+  aliases_[alias] = {intrusive_ptr<TensorImpl>(t), first ? first->of : of, t_mode.grad};
+}
+
+Recorder::Alias* Recorder::alias_of(const TensorImpl* t) {
+  const auto found = aliases_.find(t->view ? t->view->root() : t);
+  return found != aliases_.end() ? &found->second : nullptr;
+}
+
+bool Recorder::is_hidden_write(TensorImpl* t) {
+  const auto has_history = [this](TensorImpl* s) {
+    return (s->view && may_have_history(s->view->root())) || may_have_history(s);
+  };
+  const Alias* a = alias_of(t);
+  if (a && has_history(a->of.impl())) return true;
+  return (!t_mode.grad || t_mode.inference) && has_history(t);
+}
+
+const Edge& Recorder::grafted(Binding& b) {
+  if (!b.grafted.node)
+    b.grafted = {NodePtr(&append(graph_, kHiddenWrite, {b.before, b.value}, {})), 0};
+  return b.grafted;
 }
 
 void Recorder::made_same_view(const TensorImpl* t, const TensorImpl* as) {
@@ -229,7 +255,7 @@ Edge Recorder::value_of(TensorImpl* t) {
     }
     return at->second;
   }
-  const Binding& b = binding(t);
+  Binding& b = binding(t);
   // What views that the record made itself are differentiated by is their base.
   TensorImpl* source = t->view && has_made_view(t) ? t->view->root() : t;
   if (b.captured >= 0 && source->wants_grad()) {
@@ -242,7 +268,9 @@ Edge Recorder::value_of(TensorImpl* t) {
         known |= d.impl()->edge.node == e.node && d.impl()->edge.index == e.index;
     if (!known) differentiable_.push_back(Tensor(intrusive_ptr<TensorImpl>(source)));
   }
-  return shows_all(t, b) ? b.value : view_of(t, b);
+  const bool with_history = b.before.node && t_mode.grad && may_have_history(t) && !alias_of(t);
+  const Edge value = with_history ? grafted(b) : b.value;
+  return shows_all(t, b) ? value : view_of(t, b, value);
 }
 
 void Recorder::write(TensorImpl* t, const Edge& value) {
@@ -255,7 +283,16 @@ void Recorder::write(TensorImpl* t, const Edge& value) {
         written_outside_.emplace_back(Tensor(intrusive_ptr<TensorImpl>(touched)), touched->edge);
     }
   }
-  if (shows_all(t, b))
+  const bool hidden = is_hidden_write(t), all = shows_all(t, b);
+  if (hidden && !b.before.node) b.before = b.value;
+  if (!hidden && !all && b.before.node) b.value = grafted(b);
+  if (!hidden) b.before = {};
+  b.grafted = {};
+  if (Alias* a = alias_of(t); a && t_mode.grad) {
+    a->cuts = false;
+    if (hidden && !all) b.value = {NodePtr(&append(graph_, kDetach, {b.value}, {})), 0};
+  }
+  if (all)
     b.value = value;
   else
     b.value = {NodePtr(&append(graph_, kViewScatter, {b.value, value},

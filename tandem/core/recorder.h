@@ -24,6 +24,12 @@ namespace tandem {
 /// it replaces the binding by view_scatter. Eager tensors that are used get a binding too, an input
 /// of the graph; they are not touched while recording, and those that were written are listed in
 /// Graph::writes. Thus views, in-place writes, autograd and its version checks run as in eager.
+///
+/// Note: writes that autograd does not see
+/// A write without grad mode, or through detach() or data(), changes values and leaves the history
+/// of who shows them as it was. Where the graph itself is to be differentiated, those who have
+/// that history read `hidden_write(before, after)`: the new values, whose gradient is that of the
+/// old ones. All others read the new values as they are.
 class Recorder {
  public:
   Recorder();
@@ -57,6 +63,8 @@ class Recorder {
   /// True iff a tensor from outside that needs a gradient is an input of its own even if another
   /// one without a history shows the same memory.
   virtual bool separates_histories() const { return false; }
+  /// True iff gradients may be found op by op in what is recorded, and may flow to the tensor.
+  virtual bool may_have_history(TensorImpl*) const { return false; }
   /// A flag is being read (core/flag.h).
   virtual void note_flag(const std::shared_ptr<bool>&) {}
   /// A flag is about to be set.
@@ -98,6 +106,8 @@ class Recorder {
     Dims strides;           // of an argument that shows gaps or one element twice; else empty
     uint32_t version = 0;   // what came from outside had this version
     bool written = false;
+    Edge before;   // the value before writes that autograd does not see; empty if there were none
+    Edge grafted;  // `value` with the history of `before`; empty if nobody has wanted it
   };
   struct GradSlot {
     NodePtr leaf;
@@ -116,6 +126,17 @@ class Recorder {
   ViewChain chain_of(TensorImpl* t, const Binding& b);
   /// A tensor from outside is about to be used for the first time.
   virtual void capturing(Storage&) {}
+  /// What detach() or data() gave, and what that is an alias of.
+  struct Alias {
+    intrusive_ptr<TensorImpl> alias;  // kept so that its address stays its own
+    Tensor of;
+    /// True iff gradients end there. Without grad mode there is nothing to cut, which is how
+    /// gradients are computed, too; and what is written in grad mode has a history from there on.
+    bool cuts;
+  };
+  void note_alias(const TensorImpl* alias, const Tensor& of);
+  /// The one that the tensor is, or is a view of; null if it is none.
+  Alias* alias_of(const TensorImpl* t);
   /// The tensor from outside that this is an alias of, or the tensor itself.
   virtual TensorImpl* original_of(TensorImpl* t) { return t; }
   /// True iff the tensor, which is not pending, is the same in every run of what is recorded.
@@ -158,7 +179,11 @@ class Recorder {
   Edge capture_input(const Tensor& t);
   bool is_own_input(TensorImpl* t) const;
   TensorImpl* viewed_outside(TensorImpl* t) const;
-  Edge view_of(TensorImpl* t, const Binding& b);
+  Edge view_of(TensorImpl* t, const Binding& b, Edge value);
+  bool is_hidden_write(TensorImpl* t);
+  const Edge& grafted(Binding& b);
+
+  std::unordered_map<const TensorImpl*, Alias> aliases_;  // by address
 
   uint32_t id_;
 };

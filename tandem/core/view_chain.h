@@ -31,6 +31,11 @@ struct ViewScatterAttrs {
 /// A copy of the first input in which the part that `chain` views is replaced by the second. What
 /// an in-place write through a view means for the base.
 extern const OpDef kViewScatter;
+/// The input's values, through which no gradient flows. Programs that are differentiated op by op
+/// have it where the function that they were recorded from detached a tensor.
+extern const OpDef kDetach;
+/// The second input's values with the first one's history: a write that autograd does not see.
+extern const OpDef kHiddenWrite;
 
 struct AsStridedAttrs {
   Dims sizes, strides;

@@ -231,6 +231,7 @@ Edge simplify_node(Rewriter& r, const Node& n) {
   if (n.op->reduction) return simplify_reduction(r, n);
   if (n.op == &kCopy) return simplify_copy(r, n);
   if (n.op == &kDetach) return n.inputs()[0];
+  if (n.op == &kHiddenWrite) return n.inputs()[1];
   if (n.op == &kCopyInto) return r.add(kCopy, {n.inputs()[1]}, n.attrs());
   if (n.op == &kFill) {
     const TensorType& t = n.outputs()[0];

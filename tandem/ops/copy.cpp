@@ -27,6 +27,14 @@ void copy_batch(const BatchArgs& a) {
   apply_to(a.op, inputs, CopyAttrs{batched_sizes(a, c.sizes), c.dtype}, a.outputs);
 }
 
+void infer_hidden_write(const InferArgs& a) {
+  TANDEM_CHECK_SHAPE(a.in(0).sizes == a.in(1).sizes, a.op.name, ": ", a.in(1).sizes,
+                     " cannot take the place of ", a.in(0).sizes);
+  TANDEM_CHECK_TYPE(a.in(0).dtype == a.in(1).dtype, a.op.name, ": ", name_of(a.in(1).dtype),
+                    " cannot take the place of ", name_of(a.in(0).dtype));
+  a.out() = a.in(1);
+}
+
 void copy_kernel(const KernelArgs& a) { kernels::copy(a.in(a.n_inputs - 1), a.out()); }
 
 }  // namespace
@@ -64,6 +72,20 @@ TANDEM_OP(kDetach) = {
     .kernel = copy_kernel,
     .batch = [](const BatchArgs& a) { apply_to(a.op, {a.sample()}, {}, a.outputs); },
     .inputs = 1,
+};
+
+TANDEM_OP(kHiddenWrite) = {
+    .name = "hidden_write",
+    .infer = infer_hidden_write,
+    .kernel = copy_kernel,
+    .vjp = [](const VjpArgs& a) -> Grads {
+      return {a.grad(), Tensor()};
+    },
+    .batch =
+        [](const BatchArgs& a) {
+          apply_to(a.op, {a.sample(0), a.sample(1)}, {}, a.outputs);
+        },
+    .inputs = 2,
 };
 
 Tensor Tensor::clone(std::optional<MemoryFormat>) const {

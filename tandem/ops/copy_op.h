@@ -14,8 +14,5 @@ struct CopyAttrs {
 extern const OpDef kCopy;
 /// What copy_ leaves behind: the second input in the type of the first.
 extern const OpDef kCopyInto;
-/// The input's values, through which no gradient flows. Programs that are differentiated op by op
-/// have it where the function that they were recorded from detached a tensor.
-extern const OpDef kDetach;
 
 }  // namespace tandem

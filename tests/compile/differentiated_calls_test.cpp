@@ -150,20 +150,6 @@ TEST(DifferentiatedCalls, TracedFunctionsDetachForAnyInputs) {
   }
 }
 
-TEST(DifferentiatedCalls, ResultsThatWereOverwrittenWithoutAHistory) {
-  const Tensor x = randn({4}, requires_grad());
-  const auto straight = [](const Tensor& t) {
-    const Tensor y = t * t;
-    y.data().round_();
-    return y;
-  };
-  const auto f = compile(straight);
-  // The gradient goes by what it was before.
-  expect_same(autograd::grad({f(x).sum()}, {x})[0], autograd::grad({straight(x).sum()}, {x})[0]);
-  EXPECT_THROW_WITH(autograd::grad({f(x).sum()}, {x}, {}, true, /*create_graph=*/true),
-                    "x + (new - x).detach()");
-}
-
 TEST(DifferentiatedCalls, CheckpointsAndWritesOfGradients) {
   Tensor w = ones({3}).requires_grad_();
   const auto f = compile([&](const Tensor& x) {

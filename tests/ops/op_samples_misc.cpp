@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "tandem/core/apply.h"
+#include "tandem/core/view_chain.h"
 #include "tandem/ops/copy_op.h"
 #include "tests/ops/op_table.h"
 
@@ -29,6 +30,18 @@ void add_copies(std::vector<Row>& rows) {
                   .reference = same_as_input,
                   .samples = {{.label = "plain", .inputs = {real({2, 3})}, .grad = false}},
                   .pointwise = true});
+  // What gradients it is for: tests/compile/hidden_writes_test.
+  rows.push_back(
+      {.name = "hidden_write",
+       .ops = {"hidden_write"},
+       .fn = FN(apply(kHiddenWrite, {a[0], a[1]})),
+       .reference = [](const ValuesList& a) { return ValuesList{a[1]}; },
+       .samples = {{.label = "plain", .inputs = {real({2, 3}), real({2, 3})}, .grad = false},
+                   {.label = "empty", .inputs = {real({0, 3}), real({0, 3})}, .grad = false},
+                   {.label = "the same values",
+                    .inputs = {real({2, 3})},
+                    .fn = FN(apply(kHiddenWrite, {a[0], a[0].detach()})),
+                    .reference = same_as_input}}});
   rows.push_back({.name = "contiguous",
                   .ops = {"copy"},
                   .fn = FN(a[0].t().contiguous()),
