@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/base/background_work.h"
 #include "tandem/base/env.h"
 #include "tandem/base/error.h"
 #include "tandem/base/one_thread.h"
@@ -36,7 +37,18 @@ int default_threads() {
 }
 
 std::atomic<int> g_threads{0};
+std::atomic<int> g_background{0};  // threads that work beside the program
 thread_local bool t_inside = false;
+
+// How many threads a loop that begins now should use. Libraries are left as they are: the results of
+// some depend on the number, and others plan with it.
+int threads_now() {
+  const int n = get_num_threads(), busy = g_background.load(std::memory_order_relaxed);
+  if (busy == 0) [[likely]]
+    return n;
+  static const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(processors - busy, 1, n);
+}
 
 }  // namespace
 
@@ -75,12 +87,15 @@ bool in_parallel_region() { return t_inside; }
 OneThread::OneThread() : before_(std::exchange(t_inside, true)) {}
 OneThread::~OneThread() { t_inside = before_; }
 
+BackgroundWork::BackgroundWork() { g_background.fetch_add(1, std::memory_order_relaxed); }
+BackgroundWork::~BackgroundWork() { g_background.fetch_sub(1, std::memory_order_relaxed); }
+
 namespace detail {
 
 void parallel_ranges(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void* context) {
   grain = std::max<int64_t>(grain, 1);
   const int64_t grains = (end - begin + grain - 1) / grain;
-  const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), grains));
+  const int threads = static_cast<int>(std::min<int64_t>(threads_now(), grains));
   if (threads <= 1 || t_inside) {
     fn(context, begin, end);
     return;

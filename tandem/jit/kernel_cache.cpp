@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tandem/base/background_work.h"
 #include "tandem/base/env.h"
 #include "tandem/jit/code_generator.h"
 #include "tandem/jit/disk_cache.h"
@@ -103,6 +104,7 @@ struct KernelCache::State {
           return &Stats::loaded_from_disk;
         }
       }
+      const BackgroundWork work;
       const std::string object = generate_object(job.nest);
       void* code = load_object(object, kKernelSymbol, &why);
       TANDEM_CHECK(code != nullptr, "jit: the object cannot be loaded: ", why);

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "tandem/base/background_work.h"
 #include "tandem/base/error.h"
 
 namespace tandem {
@@ -91,6 +94,34 @@ TEST(ParallelFor, UsesMoreThanOneThread) {
     ids.insert(std::this_thread::get_id());
   });
   EXPECT_EQ(ids.size(), 2u);
+}
+
+TEST(ParallelFor, LeavesProcessorsToWorkInTheBackground) {
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  Threads scope(processors + 2);
+  std::mutex mutex;
+  const auto threads_of_a_loop = [&] {
+    std::set<std::thread::id> ids;
+    std::atomic<int> visited{0};
+    parallel_for(0, 64, 1, [&](int64_t b, int64_t e) {
+      visited += static_cast<int>(e - b);
+      std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    EXPECT_EQ(visited.load(), 64);
+    return static_cast<int>(ids.size());
+  };
+  EXPECT_GT(threads_of_a_loop(), processors);
+  {
+    const BackgroundWork one;
+    EXPECT_LE(threads_of_a_loop(), std::max(1, processors - 1));
+    std::vector<std::unique_ptr<BackgroundWork>> many;
+    for (int i = 0; i < processors + 3; ++i) many.push_back(std::make_unique<BackgroundWork>());
+    EXPECT_EQ(threads_of_a_loop(), 1);
+    // What the program asked for is what it is told.
+    EXPECT_EQ(get_num_threads(), processors + 2);
+  }
+  EXPECT_GT(threads_of_a_loop(), processors);
 }
 
 TEST(ParallelFor, NestedRegionRunsWhereItIs) {
