@@ -73,77 +73,58 @@ inline std::ostream& operator<<(std::ostream& out, BFloat16 h) {
   return out << static_cast<float>(h);
 }
 
+/// std::numeric_limits of a format of 16 bits, which all follow from how the bits are shared out.
+template <class T, int mantissa_bits>
+class HalfLimits {
+ private:
+  static constexpr uint16_t kInfinity = (0x7fff >> mantissa_bits) << mantissa_bits;
+  static constexpr uint16_t kMax = kInfinity - 1;
+  /// How many decimal digits fit into so many binary ones.
+  static constexpr int decimal(int binary) { return binary * 30103 / 100000; }
+  static T power_of_two(int exponent) {
+    return T::from_bits(static_cast<uint16_t>((exponent + max_exponent - 1) << mantissa_bits));
+  }
+
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+  static constexpr bool has_denorm_loss = false;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr bool is_iec559 = true;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr bool traps = false;
+  static constexpr bool tinyness_before = false;
+
+  static constexpr int radix = 2;
+  static constexpr int digits = mantissa_bits + 1;
+  static constexpr int max_exponent = 1 << (14 - mantissa_bits);
+  static constexpr int min_exponent = 3 - max_exponent;
+  static constexpr int digits10 = decimal(mantissa_bits);
+  static constexpr int max_digits10 = 2 + decimal(digits);
+  static constexpr int max_exponent10 = decimal(max_exponent);
+  static constexpr int min_exponent10 = -decimal(1 - min_exponent);
+
+  static T lowest() { return T::from_bits(0x8000 | kMax); }
+  static T max() { return T::from_bits(kMax); }
+  static T min() { return power_of_two(min_exponent - 1); }
+  static T epsilon() { return power_of_two(-mantissa_bits); }
+  static T round_error() { return power_of_two(-1); }
+  static T denorm_min() { return T::from_bits(1); }
+  static T infinity() { return T::from_bits(kInfinity); }
+  static T quiet_NaN() { return T::from_bits(kInfinity | 1 << (mantissa_bits - 1)); }
+  static T signaling_NaN() { return T::from_bits(kInfinity | 1 << (mantissa_bits - 2)); }
+};
+
 }  // namespace tandem
 
 template <>
-class std::numeric_limits<tandem::Half> {
- public:
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = true;
-  static constexpr float_denorm_style has_denorm = denorm_present;
-  static constexpr bool has_denorm_loss = false;
-  static constexpr float_round_style round_style = round_to_nearest;
-  static constexpr bool is_iec559 = true;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr int digits = 11;
-  static constexpr int digits10 = 3;
-  static constexpr int max_digits10 = 5;
-  static constexpr int radix = 2;
-  static constexpr int min_exponent = -13;
-  static constexpr int min_exponent10 = -4;
-  static constexpr int max_exponent = 16;
-  static constexpr int max_exponent10 = 4;
-  static constexpr bool traps = false;
-  static constexpr bool tinyness_before = false;
-  static tandem::Half lowest() { return tandem::Half::from_bits(0xfbff); }
-  static tandem::Half max() { return tandem::Half::from_bits(0x7bff); }
-  static tandem::Half min() { return tandem::Half::from_bits(0x0400); }
-  static tandem::Half epsilon() { return tandem::Half::from_bits(0x1400); }
-  static tandem::Half infinity() { return tandem::Half::from_bits(0x7c00); }
-  static tandem::Half quiet_NaN() { return tandem::Half::from_bits(0x7e00); }
-  static tandem::Half signaling_NaN() { return tandem::Half::from_bits(0x7d00); }
-  static tandem::Half denorm_min() { return tandem::Half::from_bits(0x0001); }
-  static tandem::Half round_error() { return tandem::Half::from_bits(0x3800); }
-};
+class std::numeric_limits<tandem::Half> : public tandem::HalfLimits<tandem::Half, 10> {};
 template <>
-class std::numeric_limits<tandem::BFloat16> {
- public:
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = true;
-  static constexpr float_denorm_style has_denorm = denorm_present;
-  static constexpr bool has_denorm_loss = false;
-  static constexpr float_round_style round_style = round_to_nearest;
-  static constexpr bool is_iec559 = true;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr int digits = 8;
-  static constexpr int digits10 = 2;
-  static constexpr int max_digits10 = 4;
-  static constexpr int radix = 2;
-  static constexpr int min_exponent = -125;
-  static constexpr int min_exponent10 = -37;
-  static constexpr int max_exponent = 128;
-  static constexpr int max_exponent10 = 38;
-  static constexpr bool traps = false;
-  static constexpr bool tinyness_before = false;
-  static tandem::BFloat16 lowest() { return tandem::BFloat16::from_bits(0xff7f); }
-  static tandem::BFloat16 max() { return tandem::BFloat16::from_bits(0x7f7f); }
-  static tandem::BFloat16 min() { return tandem::BFloat16::from_bits(0x0080); }
-  static tandem::BFloat16 epsilon() { return tandem::BFloat16::from_bits(0x3c00); }
-  static tandem::BFloat16 infinity() { return tandem::BFloat16::from_bits(0x7f80); }
-  static tandem::BFloat16 quiet_NaN() { return tandem::BFloat16::from_bits(0x7fc0); }
-  static tandem::BFloat16 signaling_NaN() { return tandem::BFloat16::from_bits(0x7fa0); }
-  static tandem::BFloat16 denorm_min() { return tandem::BFloat16::from_bits(0x0001); }
-  static tandem::BFloat16 round_error() { return tandem::BFloat16::from_bits(0x3f00); }
-};
+class std::numeric_limits<tandem::BFloat16> : public tandem::HalfLimits<tandem::BFloat16, 7> {};
