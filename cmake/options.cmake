@@ -22,9 +22,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-# Not with sanitizers and not with clang: there every file is seen to include what it needs.
+# Not with clang: there every file is seen to include what it needs.
 set(precompile OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT TANDEM_SANITIZE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(precompile ON)
 endif()
 option(TANDEM_PRECOMPILE "Parse the headers that most files begin with only once" ${precompile})

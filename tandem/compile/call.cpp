@@ -9,6 +9,10 @@
 namespace tandem::detail {
 namespace {
 
+/// True iff a tensor that the function writes is remembered as it was before: the counter of random
+/// numbers is, so that the same can be drawn again.
+bool is_kept(const Tensor& written) { return written.numel() <= 16 && !written.requires_grad(); }
+
 /// What the results of a call remember.
 class CompiledBackward final : public CustomBackward {
  public:
@@ -20,6 +24,9 @@ class CompiledBackward final : public CustomBackward {
       const bool held = i >= r.n_args && r.graph.captured[i - r.n_args].defined();
       inputs_.push_back({held ? Tensor() : t, t.defined() ? t.impl()->version() : 0});
     }
+    const EagerScope now;
+    for (const uint32_t i : v_->overwritten())
+      if (is_kept(inputs[i])) inputs_[i] = {inputs[i].clone(), 0};
   }
   void keep(std::vector<Tensor> values) { kept_ = std::move(values); }
   std::string name() const override { return "CompiledBackward"; }
@@ -101,10 +108,13 @@ class CompiledBackward final : public CustomBackward {
     const bool again = t_mode.grad;
     const AutoGradMode with_grad(true);
     const Recording& r = v_->recording;
-    TANDEM_CHECK(
-        r.graph.writes.empty(),
-        "backward of a compiled function: it writes to tensors from outside, so its "
-        "gradient cannot be differentiated again. Take that gradient inside the function.");
+    for (const uint32_t i : v_->overwritten())
+      TANDEM_CHECK(is_kept(tensor_of(i)),
+                   "backward of a compiled function: its results depend on what a tensor (",
+                   tensor_of(i).type_of(),
+                   ") was before the function wrote to it, so their gradient cannot be ",
+                   again ? "differentiated again" : "found after the call",
+                   ". Take that gradient inside the function, or read a clone() of the tensor.");
     TANDEM_CHECK(!r.has_own_gradients,
                  "backward of a compiled function: it holds a hook or a custom Function, so its "
                  "gradient cannot be ",
@@ -113,7 +123,7 @@ class CompiledBackward final : public CustomBackward {
     // Values of their own: nothing flows from one input to another that it was computed from.
     std::vector<Tensor> in;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      in.push_back(tensor_of(i).defined() ? input(i) : Tensor());
+      in.push_back(!tensor_of(i).defined() ? Tensor() : is_written(i) ? tensor_of(i) : input(i));
       if (in[i].defined() && in[i].requires_grad())
         in[i] = again ? in[i].alias() : in[i].detach().set_requires_grad(true);
     }
@@ -127,14 +137,18 @@ class CompiledBackward final : public CustomBackward {
     variable_list given;
     for (size_t k = 0; k < grads.size(); ++k) {
       if (!grads[k].defined()) continue;
-      const auto result = static_cast<size_t>(r.differentiated[k]);
-      const Tensor& value = values[static_cast<size_t>(r.result[result])];
-      TANDEM_ASSERT(value.requires_grad(), "result ", result, " has lost its history");
-      outputs.push_back(value);
+      TANDEM_ASSERT(values[k].requires_grad(), "result ", r.differentiated[k],
+                    " has lost its history");
+      outputs.push_back(values[k]);
       given.push_back(grads[k]);
     }
     if (outputs.empty()) return std::vector<Tensor>(targets.size());
     return autograd::grad(outputs, targets, given, again, again, /*allow_unused=*/true);
+  }
+
+  bool is_written(size_t i) const {
+    const auto& writes = v_->recording.graph.writes;
+    return std::any_of(writes.begin(), writes.end(), [&](const auto& w) { return w.input == i; });
   }
 
   // Which captured tensor a source is.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/core/recorder.h"
+#include "tandem/graph/dce.h"
 
 namespace tandem::detail {
 
@@ -45,6 +46,7 @@ std::shared_ptr<Variant> Variant::make(const Args& args, const structure::Key& k
   v->reorders =
       std::any_of(r.order.begin(), r.order.end(), [](const Dims& o) { return !o.empty(); });
   v->make_programs();
+  v->note_overwritten();
   for (size_t i = 0; i < args.size(); ++i)
     if (auto& a = v->signature.args[i]; a.leaf) a.same_leaf = v->same_leaf(args, i);
   v->note_captured();
@@ -99,9 +101,30 @@ int64_t Variant::release_idle() const {
 const Graph& Variant::replay() const {
   std::call_once(replay_made_, [this] {
     replay_ = with_detached(recording, recording.graph);
+    std::vector<Edge> results;
+    for (const int64_t i : recording.differentiated)
+      results.push_back(replay_.outputs[static_cast<size_t>(recording.result[i])]);
+    replay_.outputs = std::move(results);
+    replay_.n_results = replay_.outputs.size();
+    replay_.writes.clear();
+    replay_ = dce(std::move(replay_));
     for (Tensor& t : replay_.captured) t = Tensor();  // every run is given its own
   });
   return replay_;
+}
+
+void Variant::note_overwritten() {
+  const Graph& g = recording.graph;
+  if (g.writes.empty() || recording.differentiated.empty()) return;
+  g.number();
+  std::vector<bool> read(g.nodes.size(), false);
+  for (const int64_t i : recording.differentiated)
+    read[g.outputs[static_cast<size_t>(recording.result[i])].node->walk_slot] = true;
+  for (size_t k = g.nodes.size(); k-- > 0;)
+    for (uint32_t i = 0; read[k] && i < g.nodes[k]->n_inputs; ++i)
+      read[g.nodes[k]->inputs()[i].node->walk_slot] = true;
+  for (const Graph::Write& w : g.writes)
+    if (read[g.inputs[w.input]->walk_slot]) overwritten_.push_back(w.input);
 }
 
 // Note: tensors from outside that are gone

@@ -71,9 +71,11 @@ struct Variant : std::enable_shared_from_this<Variant> {
   };
   const Part& part_of_backward(const std::vector<bool>& given) const;
 
-  /// The function op by op, for a gradient that is found by differentiating its ops; made when it
-  /// is first needed.
+  /// The function op by op, for a gradient that is found by differentiating its ops: it gives the
+  /// results that can be differentiated, and writes nothing. Made when it is first needed.
   const Graph& replay() const;
+  /// Inputs that the function writes and that those results depend on as they were before.
+  const std::vector<uint32_t>& overwritten() const { return overwritten_; }
 
   /// Gives back the memory that its programs keep for their next runs; says how much it was.
   int64_t release_idle() const;
@@ -87,6 +89,7 @@ struct Variant : std::enable_shared_from_this<Variant> {
   };
   void make_programs();
   void note_captured();
+  void note_overwritten();
   int64_t same_leaf(const Args& args, size_t i) const;
 
   std::vector<Captured> captured_;  // as in the graph
@@ -94,6 +97,7 @@ struct Variant : std::enable_shared_from_this<Variant> {
   mutable std::map<std::vector<bool>, Part> parts_;
   mutable std::once_flag replay_made_;
   mutable Graph replay_;
+  std::vector<uint32_t> overwritten_;
 };
 
 /// True iff the tensor belongs to a declared graph.

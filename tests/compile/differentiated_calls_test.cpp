@@ -6,6 +6,7 @@
 #include "tandem/compile/control_flow.h"
 #include "tandem/compile/trace.h"
 #include "tandem/compile/transforms.h"
+#include "tandem/nn/nn.h"
 #include "tests/compile/helpers.h"
 
 namespace tandem {
@@ -148,6 +149,61 @@ TEST(DifferentiatedCalls, TracedFunctionsDetachForAnyInputs) {
       }
     }
   }
+}
+
+/// The length of a critic's gradient by its input, as a penalty, and the penalty's gradients.
+template <class F>
+std::vector<Tensor> penalty(const F& critic, const Tensor& at, const nn::Sequential& net) {
+  const Tensor x = at.clone().requires_grad_();
+  const Tensor g = autograd::grad({critic(x).sum()}, {x}, {}, true, /*create_graph=*/true)[0];
+  const Tensor p = (g.norm() - 1).pow(2);
+  std::vector<Tensor> all{p};
+  for (const Tensor& t : autograd::grad({p}, net->parameters(), {}, false, false, true))
+    all.push_back(t.defined() ? t : Tensor(zeros({})));
+  for (const Tensor& t : net->buffers()) all.push_back(t.clone());
+  return all;
+}
+
+TEST(DifferentiatedCalls, SecondDerivativesOfWhatMovesStateOn) {
+  const auto compare = [](const auto& make) {
+    manual_seed(5);
+    nn::Sequential eager = make();
+    manual_seed(5);
+    nn::Sequential other = make();
+    const auto critic = compile([&](const Tensor& x) { return other->forward(x); });
+    const Tensor x = randn({6, 4});
+    for (int step = 0; step < 3; ++step) {
+      manual_seed(11 + step);
+      const auto expected =
+          penalty([&](const Tensor& t) { return eager->forward(t); }, x + step, eager);
+      const Tensor state = get_default_generator_state();
+      manual_seed(11 + step);
+      const auto got = penalty(critic, x + step, other);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], expected[i], 1e-5);
+      // No numbers were drawn twice.
+      expect_same(get_default_generator_state(), state);
+    }
+    EXPECT_EQ(critic.graph_count(), 1u);
+  };
+  compare([] {
+    return nn::Sequential(nn::Linear(4, 8), nn::BatchNorm1d(8), nn::Tanh(), nn::Linear(8, 1));
+  });
+  compare([] {
+    return nn::Sequential(nn::Linear(4, 8), nn::Tanh(), nn::Dropout(0.4), nn::Linear(8, 8),
+                          nn::BatchNorm1d(8), nn::Sigmoid(), nn::Dropout(0.3), nn::Linear(8, 1));
+  });
+  // What the results depend on is gone.
+  Tensor scale = ones({32});
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = x * x * scale;
+    scale.mul_(0.9);
+    return y;
+  });
+  const Tensor x = randn({32}, requires_grad());
+  EXPECT_THROW_WITH(autograd::grad({f(x).sum()}, {x}, {}, true, /*create_graph=*/true),
+                    "before the function wrote to it");
+  expect_same(scale, full({32}, 0.9f));
 }
 
 TEST(DifferentiatedCalls, CheckpointsAndWritesOfGradients) {
