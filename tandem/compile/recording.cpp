@@ -65,7 +65,7 @@ class FunctionRecorder final : public Recorder {
   Node& add(const OpDef& op, ArrayRef<TensorImpl*> inputs, AttrRef attrs) override;
   bool separates_histories() const override { return body_; }
   bool may_have_history(TensorImpl* t) const override {
-    return any_input_ ? is_floating(t->type.dtype) : t->wants_grad();
+    return recording_.any_input ? is_floating(t->type.dtype) : t->wants_grad();
   }
   void made_alias(const TensorImpl* alias, const Tensor& of) override {
     note_alias(alias, of);
@@ -120,7 +120,6 @@ class FunctionRecorder final : public Recorder {
   variable_list arguments_in_;  // what the function sees
   bool later_grads_ = false, layouts_ = false;
   bool body_ = false;                                 // RecordOptions::body
-  bool any_input_ = false;                            // RecordOptions::any_input
   bool in_backward_ = false;                          // True iff the function has returned.
   std::unordered_map<const Storage*, Node*> zeroed_;  // gradients that are zero, and whose they are
 };
@@ -590,7 +589,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   later_grads_ = options.later_grads;
   layouts_ = options.layouts;
   body_ = options.body;
-  any_input_ = options.any_input;
+  recording_.any_input = options.any_input;
   const RecorderScope scope(this);
   for (const Tensor& a : args) arguments_in_.push_back(stand_in(a));
   const BatchFallbacks fallbacks;
@@ -639,13 +638,13 @@ Tensor laid_out(const Recording& r, size_t i, const Tensor& argument) {
   return Tensor(std::move(t));
 }
 
-Graph with_detached(const Recording& r, const Graph& graph, bool for_any) {
+Graph with_detached(const Recording& r, const Graph& graph) {
   graph.number();
   using Use = std::pair<const Node*, uint32_t>;
   std::set<Use> cut, detached;
   for (const Recording::Cut& c : r.cut_off) {
-    if (!for_any || !c.no_grad_mode) cut.emplace(c.node, c.input);
-    if (for_any && c.detached && !c.no_grad_mode) detached.emplace(c.node, c.input);
+    if (!r.any_input || !c.no_grad_mode) cut.emplace(c.node, c.input);
+    if (r.any_input && c.detached && !c.no_grad_mode) detached.emplace(c.node, c.input);
   }
   Graph g;
   std::vector<NodePtr> copies(graph.nodes.size());
@@ -654,7 +653,7 @@ Graph with_detached(const Recording& r, const Graph& graph, bool for_any) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const uint32_t slot = graph.inputs[i]->walk_slot;
     flowed[slot] = i < r.input_wants_grad.size() && r.input_wants_grad[i];
-    may_flow[slot] = for_any || flowed[slot];
+    may_flow[slot] = r.any_input || flowed[slot];
   }
   const auto moved = [&](const Edge& e) { return Edge{copies[e.node->walk_slot], e.index}; };
   for (const NodePtr& n : graph.nodes) {
@@ -676,7 +675,7 @@ Graph with_detached(const Recording& r, const Graph& graph, bool for_any) {
   }
   for (const NodePtr& n : graph.inputs) g.inputs.push_back(copies[n->walk_slot]);
   for (const Edge& e : graph.outputs) g.outputs.push_back(moved(e));
-  for (size_t k = 0; for_any && k < r.result.size(); ++k) {
+  for (size_t k = 0; r.any_input && k < r.result.size(); ++k) {
     if (r.result[k] < 0 || !r.detached[k]) continue;
     Edge& e = g.outputs[static_cast<size_t>(r.result[k])];
     e = {NodePtr(&append(g, kDetach, {e}, {})), 0};

@@ -109,6 +109,7 @@ struct Recording {
   };
   std::vector<Cut> cut_off;
   std::vector<bool> input_wants_grad;  // by input of the function, then by what was captured
+  bool any_input = false;              // RecordOptions::any_input
   /// What the function did to gradients is not in its ops: a hook, or a Function of the user's.
   bool has_own_gradients = false;
 };
@@ -124,7 +125,8 @@ struct RecordOptions {
   /// Record a body whose arguments differ from run to run: gradients may flow to each of them, and
   /// to each tensor from outside by its own history.
   bool body = false;
-  /// Gradients may later be taken by inputs that need none now: see with_detached.
+  /// Gradients may later be taken by inputs that need none now, and grad mode is left to whoever
+  /// runs it.
   bool any_input = false;
 };
 
@@ -135,11 +137,9 @@ Recording record(const TensorFunction& fn, ArrayRef<Tensor> args, RecordOptions 
 /// Argument i of the function as the graph takes it; it has no history.
 Tensor laid_out(const Recording& r, size_t i, const Tensor& argument);
 
-/// The recorded graph in a form that can be differentiated op by op: what the function saw detached,
-/// or used without grad mode, is detached there. If `for_any`, gradients may be taken by other
-/// inputs than those that needed one when it was recorded, and grad mode is left to whoever runs
-/// it. Numbers of inputs, outputs and captured tensors are those of `graph`, which is the
-/// recording's own or a part of it.
-Graph with_detached(const Recording& r, const Graph& graph, bool for_any = false);
+/// The recorded graph in a form that can be differentiated op by op: what the function saw
+/// detached, or used without grad mode, is detached there. Numbers of inputs, outputs and captured
+/// tensors are those of `graph`, which is the recording's own or a part of it.
+Graph with_detached(const Recording& r, const Graph& graph);
 
 }  // namespace tandem

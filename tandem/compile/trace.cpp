@@ -7,7 +7,7 @@ namespace tandem {
 Graph trace_list(const TensorFunction& fn, ArrayRef<Tensor> example_inputs) {
   Recording r = record(fn, example_inputs, {.any_input = true});
   // Gradients that the function took can be differentiated in the graph, which has all ops of them.
-  Graph g = with_detached(r, r.graph, /*for_any=*/true);
+  Graph g = with_detached(r, r.graph);
   TANDEM_CHECK(std::find(r.result.begin(), r.result.end(), -1) == r.result.end(),
                "trace: the function returned an undefined tensor");
   // The gradients that the function leaves in leaves are not results of a graph.
