@@ -48,6 +48,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # std::string + "..." (GCC bug 105651), -Wmaybe-uninitialized about copies of an empty std::optional
   # (GCC bug 80635). clang's -Wuninitialized stays.
   target_compile_options(tandem_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+  # With a precompiled header GCC's heap is large from the start, and it would look for garbage again and
+  # again: up to 700 MB it need not.
+  target_compile_options(tandem_flags INTERFACE --param=ggc-min-heapsize=700000)
 endif()
 
 if(TANDEM_SANITIZE)

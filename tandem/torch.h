@@ -11,8 +11,12 @@
 
 #include <unistd.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -23,7 +27,10 @@
 #include <vector>
 
 #include "tandem/base/arg.h"
+#include "tandem/base/deterministic.h"
 #include "tandem/tandem.h"
+
+#define TORCH_API
 
 namespace caffe2 {
 using namespace tandem;
@@ -199,6 +206,26 @@ inline Tensor _upsample_bicubic2d_aa(const Tensor& x, OptionalIntArrayRef output
 }
 }  // namespace native
 
+/// What is chosen for the whole process. Choices that only matter on a GPU change nothing.
+class Context {
+ public:
+  bool hasCUDA() const { return cuda::is_available(); }
+  void setDeterministicAlgorithms(bool on, bool /*warn_only*/ = false) {
+    use_deterministic_algorithms(on);
+  }
+  bool deterministicAlgorithms() const { return deterministic_algorithms(); }
+  void setDeterministicCuDNN(bool) {}
+  void setBenchmarkCuDNN(bool) {}
+  void setUserEnabledCuDNN(bool) {}
+  void setAllowTF32CuDNN(bool) {}
+  void setAllowTF32CuBLAS(bool) {}
+  void setAllowFP16ReductionCuBLAS(bool) {}
+};
+inline Context& globalContext() {
+  static Context context;
+  return context;
+}
+
 /// LibTorch's old way to switch autograd off.
 class AutoNonVariableTypeMode {
  public:
@@ -219,6 +246,8 @@ class AutoNonVariableTypeMode {
 #define torch tandem
 
 namespace tandem {
+using at::Context;
+using at::globalContext;
 using c10::scalarTypeToTypeMeta;
 using c10::typeMetaToScalarType;
 using std::make_unique;
@@ -229,6 +258,14 @@ template <bool... Values>
 struct any_of : std::bool_constant<(Values || ...)> {};
 template <bool Condition, class T = void>
 using enable_if_t = std::enable_if_t<Condition, T>;
+template <bool Condition, class T = void>
+using disable_if_t = std::enable_if_t<!Condition, T>;
+inline int64_t size(const Tensor& x, int64_t dim) { return x.size(dim); }
+inline Tensor _unsafe_view(const Tensor& x, IntArrayRef sizes) { return x.view(sizes); }
+inline size_t getNumGPUs() { return cuda::device_count(); }
+namespace jit {
+using tandem::IValue;
+}
 /// Calls the function with each of the arguments, one after the other.
 template <class F, class... Ts>
 requires(std::is_invocable_v<F&, Ts>&&...) void apply(F function, Ts&&... ts) {

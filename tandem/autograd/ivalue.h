@@ -52,6 +52,9 @@ class IValue {
   const std::vector<int64_t>& toIntVector() const { return as<std::vector<int64_t>>(); }
   const std::vector<double>& toDoubleVector() const { return as<std::vector<double>>(); }
   const std::vector<Tensor>& toTensorVector() const { return as<std::vector<Tensor>>(); }
+  const std::vector<int64_t>& toIntList() const { return toIntVector(); }
+  const std::vector<double>& toDoubleList() const { return toDoubleVector(); }
+  const std::vector<Tensor>& toTensorList() const { return toTensorVector(); }
   /// "Int", "Tensor" and so on.
   const char* tagKind() const;
 

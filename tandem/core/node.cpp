@@ -3,6 +3,7 @@
 #include <bit>
 #include <cctype>
 #include <new>
+#include <ostream>
 
 #include "tandem/base/memory.h"
 #include "tandem/core/node_extra.h"
@@ -130,6 +131,10 @@ std::string Node::name() const {
     upper = false;
   }
   return name + "Backward";
+}
+
+std::ostream& operator<<(std::ostream& out, const NodePtr& n) {
+  return out << static_cast<const void*>(n.get());
 }
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -98,6 +99,8 @@ inline void release(Node* n) {
     release_node(n);
 }
 using NodePtr = intrusive_ptr<Node>;
+/// Where it is, as of any other pointer.
+std::ostream& operator<<(std::ostream& out, const NodePtr& n);
 
 /// The leaf op: a value that the user made. Its node holds the gradient.
 extern const OpDef kLeaf;

@@ -74,11 +74,7 @@ bool Tensor::is_nonzero() const {
   return item().toBool();
 }
 
-std::string Tensor::toString() const {
-  if (!defined()) return "UndefinedType";
-  return str(device().is_cpu() ? "CPU" : DeviceTypeName(device().type(), false),
-             tandem::toString(dtype()), "Type");
-}
+std::string Tensor::toString() const { return defined() ? type().toString() : "UndefinedType"; }
 
 void* Tensor::data_ptr() const {
   const void* data = const_data_ptr();
@@ -122,14 +118,7 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
       !on || is_floating(t.type.dtype),
       "requires_grad: Only Tensors of floating point and complex dtype can require gradients, not ",
       name_of(t.type.dtype));
-  if (!t.is_leaf()) {
-    TANDEM_CHECK(
-        on,
-        "requires_grad: you can only change requires_grad flags of leaf variables. If you want "
-        "to use a computed variable in a subgraph that doesn't require differentiation use "
-        "var_no_grad = var.detach().");
-    return *this;
-  }
+  if (!t.is_leaf()) return *this;  // A computed tensor's follows from what it was computed of.
   TANDEM_CHECK(
       !on || !t.inference || t_mode.inference,
       "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is "
@@ -140,6 +129,11 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
 }
 
 Tensor& Tensor::requires_grad_(bool on) const {
+  TANDEM_CHECK(
+      on || is_leaf(),
+      "requires_grad: you can only change requires_grad flags of leaf variables. If you want to "
+      "use a computed variable in a subgraph that doesn't require differentiation use "
+      "var_no_grad = var.detach().");
   set_requires_grad(on);
   return const_cast<Tensor&>(*this);
 }
@@ -268,6 +262,15 @@ void Tensor::set_data(const Tensor& source) const {
 Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
 Tensor& Tensor::operator=(Tensor&& o) && { return copy_(o); }
 Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
+
+std::string DeprecatedTypeProperties::toString() const {
+  return str(device_.is_cpu() ? "CPU" : DeviceTypeName(device_.type(), false),
+             tandem::toString(dtype_), "Type");
+}
+
+std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& t) {
+  return out << t.toString();
+}
 
 std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
   return out << "TensorOptions(dtype=" << detail::kDTypeInfo[static_cast<int>(o.dtype())].torch_name

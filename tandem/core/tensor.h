@@ -60,10 +60,11 @@ class Tensor {
   IntArrayRef strides() const { return checked().strides; }
   int64_t size(int64_t d) const;
   int64_t stride(int64_t d) const;
-  int64_t numel() const { return checked().numel; }
+  int64_t numel() const { return impl_ ? impl_->numel : 0; }
   DType scalar_type() const { return checked().type.dtype; }
   DType dtype() const { return checked().type.dtype; }
   Device device() const { return checked().type.device; }
+  DeprecatedTypeProperties type() const { return {dtype(), device()}; }
   Layout layout() const { return kStrided; }
   TensorOptions options() const;
   size_t element_size() const { return size_of(dtype()); }
@@ -169,7 +170,7 @@ class Tensor {
   }
 
   // -- gradients ------------------------------------------------------------------------------
-  bool requires_grad() const { return checked().wants_grad(); }
+  bool requires_grad() const { return impl_ && impl_->wants_grad(); }
   const Tensor& set_requires_grad(bool on) const;
   Tensor& requires_grad_(bool on = true) const;
   bool is_leaf() const { return checked().is_leaf(); }

@@ -120,6 +120,28 @@ class TensorOptions {
 
 std::ostream& operator<<(std::ostream& out, const TensorOptions& o);
 
+/// What x.type() gives, for programs of LibTorch's first years.
+class DeprecatedTypeProperties {
+ public:
+  DeprecatedTypeProperties(DType dtype, Device device) : dtype_(dtype), device_(device) {}
+  DType scalarType() const { return dtype_; }
+  DeviceType device_type() const { return device_.type(); }
+  bool is_cuda() const { return device_.type() == kCUDA; }
+  bool is_sparse() const { return false; }
+  /// "CPUFloatType".
+  std::string toString() const;
+  operator DType() const { return dtype_; }
+  operator TensorOptions() const { return TensorOptions(dtype_).device(device_); }
+  friend bool operator==(const DeprecatedTypeProperties& a, const DeprecatedTypeProperties& b) {
+    return a.dtype_ == b.dtype_ && a.device_type() == b.device_type();
+  }
+
+ private:
+  DType dtype_;
+  Device device_;
+};
+std::ostream& operator<<(std::ostream& out, const DeprecatedTypeProperties& t);
+
 // LibTorch's free forms: device(kCPU), dtype(kFloat), requires_grad().
 inline TensorOptions dtype(DType t) { return TensorOptions().dtype(t); }
 inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }

@@ -106,6 +106,13 @@ void Module::disown_children() {
     if (child.value() && child.value()->parent_ == this) child.value()->parent_ = nullptr;
 }
 
+namespace {
+constexpr std::string_view kNamespace = "tandem::nn::";
+std::atomic<const char*> g_printed_namespace{kNamespace.data()};
+}  // namespace
+
+void set_printed_namespace(const char* prefix) { g_printed_namespace = prefix; }
+
 const std::string& Module::name() const noexcept {
   if (name_) return *name_;
   // One text for each class, kept for good: modules are many, classes are few.
@@ -113,7 +120,10 @@ const std::string& Module::name() const noexcept {
   static auto& names = *new std::unordered_map<std::type_index, std::string>;
   const std::lock_guard lock(mutex);
   std::string& text = names[std::type_index(typeid(*this))];
-  if (text.empty()) text = detail::demangle(typeid(*this).name());
+  if (text.empty()) {
+    text = detail::demangle(typeid(*this).name());
+    if (text.starts_with(kNamespace)) text.replace(0, kNamespace.size(), g_printed_namespace);
+  }
   return text;
 }
 
@@ -391,8 +401,6 @@ std::shared_ptr<Module> Module::shared_from_this_checked() const {
 
 namespace {
 
-std::atomic<const char*> g_printed_namespace{"tandem::nn::"};
-
 /// "Linear" for "tandem::nn::LinearImpl".
 std::string short_name(const std::string& name) {
   // The last :: outside of template arguments and of the signature of an enclosing function.
@@ -411,8 +419,6 @@ std::string short_name(const std::string& name) {
 }
 
 }  // namespace
-
-void set_printed_namespace(const char* prefix) { g_printed_namespace = prefix; }
 
 std::ostream& operator<<(std::ostream& stream, PrintedName name) {
   return stream << g_printed_namespace.load() << name.name;

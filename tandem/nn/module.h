@@ -223,7 +223,8 @@ struct PrintedName {
   const char* name;
 };
 std::ostream& operator<<(std::ostream& stream, PrintedName name);
-/// Sets what comes before the names of Tandem's own modules, "tandem::nn::" at first.
+/// Sets what comes before the names of Tandem's own modules, "tandem::nn::" at first; also in
+/// Module::name(), for classes whose name has not been asked for.
 void set_printed_namespace(const char* prefix);
 
 /// While it lives the module's forward() is running: errors then say which module it was, with its

@@ -145,7 +145,7 @@ Tensor arranged(const Tensor& operand, std::vector<int> term, int64_t own_ellips
 }
 
 /// The product of two tensors of one rank, summed over the marked dimensions, which stay with
-/// extent 1: one batched matrix product.
+/// extent 1: one batched matrix product, if any are.
 Tensor multiply_and_sum(Tensor x, Tensor y, const std::vector<bool>& summed) {
   const int64_t dims = x.dim();
   Dims batch, only_x, only_y, both;  // dimensions by role
@@ -172,6 +172,7 @@ Tensor multiply_and_sum(Tensor x, Tensor y, const std::vector<bool>& summed) {
       y_size *= y.size(d);
     }
   }
+  if (both.empty()) return x * y;
   const auto chained = [](std::initializer_list<const Dims*> parts) {
     Dims r;
     for (const Dims* p : parts) r.append(p->begin(), p->end());

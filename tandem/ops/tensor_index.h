@@ -54,6 +54,10 @@ struct TensorIndex final {
         integer_(static_cast<int64_t>(v)) {}
   TensorIndex(const indexing::Slice& s) : type_(TensorIndexType::Slice), slice_(s) {}
   TensorIndex(const tandem::Tensor& t) : type_(TensorIndexType::Tensor), tensor_(t) {}
+  /// Without a tensor: all of the dimension.
+  TensorIndex(const std::optional<tandem::Tensor>& t)
+      : type_(t && t->defined() ? TensorIndexType::Tensor : TensorIndexType::Slice),
+        tensor_(t.value_or(tandem::Tensor())) {}
 
   TensorIndexType type() const { return type_; }
   bool is_none() const { return type_ == TensorIndexType::None; }

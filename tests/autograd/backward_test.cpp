@@ -283,7 +283,12 @@ TEST(Leaf, FlagsAndErrors) {
   EXPECT_EQ(y.grad_fn()->name(), "MulBackward");
   ASSERT_EQ(y.grad_fn()->next_edges().size(), 2u);
   EXPECT_EQ(y.grad_fn()->next_edges()[0].function->name(), "AccumulateGrad");
+  EXPECT_EQ(str(y.grad_fn()), str(static_cast<const void*>(y.grad_fn().get())));
   expect_error([&] { y.requires_grad_(false); }, {"leaf variables", "detach()"});
+  y.set_requires_grad(false);
+  EXPECT_TRUE(y.requires_grad());
+  EXPECT_FALSE(Tensor().requires_grad());
+  EXPECT_EQ(Tensor().numel(), 0);
   EXPECT_NO_THROW(y.requires_grad_(true));
   expect_error([&] { ones({2}, kLong).requires_grad_(); }, {"floating point", "int64"});
   EXPECT_FALSE(y.detach().requires_grad());

@@ -55,6 +55,24 @@ TEST(Sequential, CanBeNested) {
   EXPECT_EQ(any.forward(ones({1})).item<float>(), 24);
 }
 
+// As torchvision's DenseNet is written: what comes out is joined with what went in.
+struct JoinImpl : SequentialImpl {
+  JoinImpl() { push_back(Scale(2)); }
+  Tensor forward(Tensor x) { return cat({x, SequentialImpl::forward(x)}, 0); }
+};
+TANDEM_MODULE(Join);
+struct PlainImpl : SequentialImpl {
+  PlainImpl() { push_back(Scale(2)); }
+};
+
+TEST(Sequential, ADerivedClassMayHaveItsOwnForward) {
+  const Tensor x = ones({1});
+  EXPECT_EQ(Join()(x).numel(), 2);
+  EXPECT_EQ(Sequential(Join(), Join())(x).numel(), 4);
+  EXPECT_EQ(AnyModule(Join()).forward(x).numel(), 2);
+  EXPECT_EQ(AnyModule(std::make_shared<PlainImpl>()).forward(x).item<float>(), 2);
+}
+
 TEST(Sequential, CloneKeepsNamesAndModes) {
   Sequential net({{"a", Scale(2)}, {"b", Scale(3)}});
   net->eval();

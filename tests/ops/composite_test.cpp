@@ -27,6 +27,12 @@ TEST(Composites, TensordotNeedsTheDimensionsItNames) {
             (Numbers{1.5, 1.5, 1.5}));
 }
 
+TEST(Composites, EinsumWithoutASumIsAProductOfAnyTypes) {
+  const Tensor outer = einsum("i,j->ij", {make({1, 2}, {2}, kLong), make({0.5, 1.5}, {2}, kFloat)});
+  EXPECT_EQ(outer.dtype(), kFloat);
+  EXPECT_EQ(numbers(outer), (Numbers{0.5, 1.5, 1, 3}));
+}
+
 TEST(Composites, ComparisonsLookAtValues) {
   EXPECT_TRUE(equal(make({1, 2}, {2}, kLong), make({1, 2}, {2}, kFloat)));
   EXPECT_TRUE(equal(make({1, 2}, {2}, kLong), make({1, 2}, {2}, kInt)));

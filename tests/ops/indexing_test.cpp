@@ -316,6 +316,13 @@ TEST(Indexing, ScalarTensorsSelect) {
   }
 }
 
+TEST(Indexing, OptionalTensors) {
+  const Tensor x = counting({3, 2});
+  const std::optional<Tensor> last = tensor({2}), none;
+  EXPECT_EQ(values(x.index({last})), (std::vector<double>{4, 5}));
+  EXPECT_EQ(values(x.index({none, tensor({1})})), (std::vector<double>{1, 3, 5}));
+}
+
 TEST(Indexing, ByteMasksWarn) {
   const Warnings warnings;
   const Tensor x = counting({3, 2});

@@ -134,6 +134,24 @@ TEST_P(OpTable, OtherDTypesAreRefusedByName) {
   }
 }
 
+// An op that takes an undefined tensor in some place says so; all others raise an error.
+TEST_P(OpTable, UndefinedInputsDoNoHarm) {
+  for (const Sample& s : row().samples) {
+    if (s.big) continue;
+    const List inputs = make_inputs(row(), s, kFloat);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      List some = inputs;
+      some[i] = Tensor();
+      SCOPED_TRACE(str(row().name, " ", s.label, " without input ", i));
+      try {
+        run(row(), s, some);
+      } catch (const Error& e) {
+        EXPECT_FALSE(std::string(e.what()).empty());
+      }
+    }
+  }
+}
+
 // -- layouts
 // ----------------------------------------------------------------------------------------
 

@@ -54,8 +54,34 @@ TEST(Torch, NamesOfAllNamespacesMeanTheSame) {
   EXPECT_EQ(counter.count, 12);
 }
 
+TEST(Torch, SmallFunctionsThatProgramsUse) {
+  const Tensor x = torch::ones({2, 3});
+  EXPECT_EQ(at::size(x, 1), 3);
+  EXPECT_EQ(at::_unsafe_view(x, {6}).sizes(), (std::vector<int64_t>{6}));
+  EXPECT_EQ(torch::getNumGPUs(), 0u);
+  static_assert(std::is_same_v<torch::disable_if_t<false, int>, int>);
+  EXPECT_EQ(torch::jit::IValue(std::vector<int64_t>{4, 5}).toIntList()[1], 5);
+
+  EXPECT_FALSE(at::globalContext().hasCUDA());
+  at::globalContext().setBenchmarkCuDNN(true);
+  at::globalContext().setDeterministicAlgorithms(true, true);
+  EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  at::globalContext().setDeterministicAlgorithms(false);
+  EXPECT_FALSE(at::globalContext().deterministicAlgorithms());
+
+  std::ostringstream out;
+  out << x.type();
+  EXPECT_EQ(out.str(), "CPUFloatType");
+  EXPECT_FALSE(x.type().is_cuda());
+  EXPECT_EQ(x.type(), torch::zeros({1}).type());
+  EXPECT_FALSE(x.type() == torch::zeros({1}, torch::kInt).type());
+  EXPECT_EQ(torch::zeros({2}, torch::zeros({1}, torch::kDouble).type()).dtype(), torch::kDouble);
+  EXPECT_EQ(AT_DISPATCH_FLOATING_TYPES(x.type(), "size", [] { return sizeof(scalar_t); }), 4u);
+}
+
 TEST(Torch, ModulesWorkAndPrintAsThere) {
   Block block(3);
+  EXPECT_EQ(block->linear->name(), "torch::nn::LinearImpl");
   EXPECT_EQ(torch::nn::count_parameters(*block), 9);
   EXPECT_EQ(block(torch::ones({2, 3})).sizes(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(c10::str(*block->linear),

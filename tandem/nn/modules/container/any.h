@@ -67,7 +67,8 @@ template <class M>
 const AnyModuleClass* any_module_class() {
   static_assert(tandem::detail::is_module<M>::value,
                 "Can only store object derived from nn::Module into AnyModule");
-  if constexpr (ForwardsAny<M>) {
+  // A class that is derived from Sequential may have a forward() of its own.
+  if constexpr (ForwardsAny<M> && !tandem::detail::has_forward<M>::value) {
     static const AnyModuleClass c{typeid(M),
                                   [](Module& module, std::span<AnyValue> arguments) {
                                     return static_cast<M&>(module).forward_any(arguments);

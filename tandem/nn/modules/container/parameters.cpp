@@ -38,6 +38,7 @@ void ParameterListImpl::pretty_print(std::ostream& stream) const {
 }
 
 void ParameterListImpl::append(const Tensor& parameter) {
+  TANDEM_CHECK(parameter.defined(), "ParameterList: the parameter is undefined");
   register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
 }
 
