@@ -134,7 +134,7 @@ TEST_P(OpTable, OtherDTypesAreRefusedByName) {
   }
 }
 
-// An op that takes an undefined tensor in some place says so; all others raise an error.
+// An undefined tensor is an argument left out where there may be none, and an error elsewhere.
 TEST_P(OpTable, UndefinedInputsDoNoHarm) {
   for (const Sample& s : row().samples) {
     if (s.big) continue;
