@@ -118,7 +118,14 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
       !on || is_floating(t.type.dtype),
       "requires_grad: Only Tensors of floating point and complex dtype can require gradients, not ",
       name_of(t.type.dtype));
-  if (!t.is_leaf()) return *this;  // A computed tensor's follows from what it was computed of.
+  if (!t.is_leaf()) {
+    TANDEM_CHECK(
+        on,
+        "requires_grad: you can only change requires_grad flags of leaf variables. If you want "
+        "to use a computed variable in a subgraph that doesn't require differentiation use "
+        "var_no_grad = var.detach().");
+    return *this;
+  }
   TANDEM_CHECK(
       !on || !t.inference || t_mode.inference,
       "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is "
@@ -129,11 +136,6 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
 }
 
 Tensor& Tensor::requires_grad_(bool on) const {
-  TANDEM_CHECK(
-      on || is_leaf(),
-      "requires_grad: you can only change requires_grad flags of leaf variables. If you want to "
-      "use a computed variable in a subgraph that doesn't require differentiation use "
-      "var_no_grad = var.detach().");
   set_requires_grad(on);
   return const_cast<Tensor&>(*this);
 }

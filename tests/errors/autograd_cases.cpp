@@ -78,7 +78,7 @@ void add_autograd_cases(std::vector<Case>& cases) {
       {"assigning into a leaf", Kind::kError, [](Things& t) { t.w[0] = 1; }, {"leaf"}},
       {"turning the gradient of a result off",
        Kind::kError,
-       [](Things& t) { (t.w * 2).requires_grad_(false); },
+       [](Things& t) { (t.w * 2).set_requires_grad(false); },
        {"requires_grad", "leaf", "detach()"}},
       {"hook that changes the shape",
        Kind::kShape,
