@@ -33,7 +33,7 @@ constexpr int64_t kDepth = 512;
 constexpr int64_t kVectorGrain = 32768;
 
 constinit thread_local GrowingBuffer t_scratch(4096);
-constinit thread_local const ClaimAlong* t_along = nullptr;
+constinit thread_local ProductParts* t_parts = nullptr;
 
 /// small_gemm with long sums in pieces. B has contiguous rows unless the whole fits_small.
 template <class T>
@@ -128,6 +128,11 @@ bool is_direct(int64_t n, int64_t k, int64_t size) {
   return n * k * size <= (has_wide_registers() ? kWideDirectBytes : kDirectBytes);
 }
 
+/// True if both factors are better packed, though B is small: a column of A lies in many pages.
+bool packing_pays(int64_t m, int64_t n, int64_t k, bool a_has_rows) {
+  return !a_has_rows && m >= 96 && n >= 64 && k >= 64 && m * k >= 24000 && !has_wide_registers();
+}
+
 /// True if the product was done: C has so few columns that registers would stay half empty, and
 /// A^T has contiguous rows, so that C^T can be worked out instead.
 template <class T>
@@ -173,12 +178,12 @@ bool direct_product(const GemmArgs<T>& g) {
   return true;
 }
 
-#ifdef TANDEM_GEMM_DNNL
-// Elements of C below which long sums are cut among threads.
+// Elements of C below which long sums are cut among oneDNN's threads.
 constexpr int64_t kSharedSums = 96 * 96;
 // Blocks of which parts of C are made for oneDNN: those of its own with AVX-512.
 constexpr int64_t kDnnlRows = 8, kDnnlCols = 48;
 
+#ifdef TANDEM_GEMM_DNNL
 /// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
 bool dnnl_layout(int64_t rows, int64_t cols, int64_t row, int64_t col, char* trans, int64_t* ld) {
   if ((col == 1 || cols == 1) && (row >= cols || rows == 1)) {
@@ -234,6 +239,9 @@ void scale(const GemmArgs<T>& g, double beta) {
 template <class T>
 void float_gemm(const GemmArgs<T>& g) {
   if (vector_product(g)) return;
+  const int64_t m = g.parts ? g.parts->rows() : g.m;
+  if (is_direct(g.n, g.k, sizeof(T)) && packing_pays(m, g.n, g.k, g.a_row != 1))
+    return packed_gemm(g);
   if (direct_product(g)) return;
   // oneDNN is slow where rows collide, by up to a third.
   if (!rows_collide(g) && dnnl_product(g)) return;
@@ -277,7 +285,10 @@ void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {
     GemmArgs<T> args = g;
     args.alpha = static_cast<T>(alpha);
     args.beta = static_cast<T>(beta);
-    if (t_along && t_along->result() == static_cast<const void*>(g.c)) args.along = t_along;
+    if (t_parts && t_parts->result() == static_cast<const void*>(g.c))
+      args.parts = t_parts;
+    else if (t_parts)
+      t_parts->packed = {};
     float_gemm(args);
   } else if constexpr (std::is_integral_v<T>) {
     integer_gemm(g, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
@@ -294,9 +305,12 @@ TANDEM_FOR_EACH_DTYPE(TANDEM_INSTANTIATE)
 
 namespace tandem::kernels {
 
-ClaimAlong::ClaimAlong(const void* result)
-    : result_(static_cast<const char*>(result)), outer_(std::exchange(detail::t_along, this)) {}
-ClaimAlong::~ClaimAlong() { detail::t_along = outer_; }
+ProductParts::ProductParts(int64_t rows)
+    : rows_(rows), outer_(std::exchange(detail::t_parts, this)) {}
+ProductParts::~ProductParts() {
+  detail::t_parts = outer_;
+  if (outer_) outer_->packed = {};
+}
 
 namespace {
 
@@ -317,6 +331,33 @@ detail::GemmArgs<T> strided(const Gemm& g) {
           T(0)};
 }
 
+/// part_rows of a product that packs B once for all parts: whole panels of six rows, of which the
+/// last thread to be done has as few as possible.
+int64_t packed_part_rows(int64_t m, int64_t row_bytes) {
+  constexpr int64_t kPanel = 6, kLeast = 8 * kPanel, kBytes = 192 * 1024;
+  const int64_t threads = get_num_threads();
+  const int64_t most = std::max(kLeast, std::min(m, kBytes / row_bytes) / kPanel * kPanel);
+  int64_t best = 0, least = 0;
+  for (int64_t rows = most; rows >= kLeast; rows -= kPanel) {
+    const int64_t parts = (m + rows - 1) / rows;
+    const int64_t longest = (parts + threads - 1) / threads * rows;
+    if (best == 0 || longest < least) {
+      best = rows;
+      least = longest;
+    }
+  }
+  return best < m ? best : 0;
+}
+
+/// part_rows of a product that packs B for each part: one for each thread, if oneDNN is given such
+/// parts anyway.
+int64_t rows_of_each_thread(int64_t m, int64_t n, int64_t k) {
+  const detail::Grid grid = detail::grid_for(m, n, k, detail::kDnnlRows, detail::kDnnlCols);
+  if (grid.rows < 2 || grid.rows < get_num_threads() || m * n < detail::kSharedSums) return 0;
+  const int64_t blocks = (m + detail::kDnnlRows - 1) / detail::kDnnlRows;
+  return (blocks + grid.rows - 1) / grid.rows * detail::kDnnlRows;
+}
+
 // A product of more multiplications than this is threaded within, not across the batch.
 constexpr int64_t kLargeItem = int64_t{1} << 26;
 constexpr int64_t kBatchGrain = 32768;
@@ -328,16 +369,22 @@ void gemm(const Gemm& g) {
   dispatch(g.dtype, [&]<class T>(T) { detail::any_gemm(strided<T>(g), g.alpha, g.beta); });
 }
 
-PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool contiguous_rows) {
+PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows, bool b_has_rows) {
   const auto size = static_cast<int64_t>(size_of(dtype));
-  const bool direct = (dtype == kFloat || dtype == kDouble) && contiguous_rows &&
-                      detail::is_direct(n, k, size) && !detail::rows_collide(k, n * size);
   if (m * n * k < 2 * detail::kPartGrain) return {};
+  const bool floats = dtype == kFloat || dtype == kDouble;
+  const bool collide = b_has_rows && detail::rows_collide(k, n * size);
+  const bool small = detail::is_direct(n, k, size);
+  if (floats && (small ? detail::packing_pays(m, n, k, a_has_rows)
+                       : collide && n * k * size <= detail::kKeptBytes))
+    return {packed_part_rows(m, n * size), false};
+  const bool direct = floats && b_has_rows && !collide && small;
   if (direct && detail::grid_for(m, n, k, 1, detail::kDirectCols).cols > 1) return {};
   // A part should stay in the second cache.
   const int64_t least = direct ? 24 : 192, bytes = (direct ? 384 : 256) << 10;
   const int64_t most = std::max(least, bytes / (n * size));
-  if (!direct && (m < 2 * most || most * n * size > 4 * bytes)) return {};
+  if (!direct && (m < 2 * most || most * n * size > 4 * bytes))
+    return {dtype == kFloat && !collide ? rows_of_each_thread(m, n, k) : 0, false};
   // As many for each thread, of about the same size.
   const int64_t threads = get_num_threads();
   const int64_t parts = std::max<int64_t>(1, m / most / threads) * threads;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "tandem/kernels/matmul.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::kernels::HWY_NAMESPACE {
@@ -38,6 +39,35 @@ HWY_INLINE hn::Vec<Tag<T>> load_first(const T* p, size_t count) {
   std::memcpy(buffer, p, count * sizeof(T));
   return hn::Load(d, buffer);
 #endif
+}
+
+/// Makes MR rows of kCols elements this core's own before they are written to. Nobody waits for it.
+template <int MR, int64_t kCols, class T>
+HWY_INLINE void claim_rows(const T* rows, int64_t ld) {
+  const auto claim = [](const T* p) {
+#if HWY_ARCH_X86
+    // By hand: compilers take an instruction that only reads, unless told that this one exists;
+    // processors that lack it do nothing.
+    asm volatile("prefetchw %0" : : "m"(*p));
+#else
+    __builtin_prefetch(p, /*write=*/1);
+#endif
+  };
+  constexpr int64_t kLine = 64 / sizeof(T);
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; ++i) {
+    const T* row = rows + i * ld;
+    for (int64_t j = 0; j < kCols; j += kLine) claim(row + j);
+    claim(row + kCols - 1);
+  }
+}
+
+/// claim_rows for what is written to after the block of the result at c.
+template <int MR, int64_t kCols, class T>
+HWY_INLINE void claim_along(const ProductParts& parts, const T* c, int64_t ld) {
+  const int64_t offset = c - static_cast<const T*>(parts.result());
+  for (const char* rows : parts.claimed())
+    claim_rows<MR, kCols>(reinterpret_cast<const T*>(rows) + offset, ld);
 }
 
 /// C = alpha * A * B + beta * C for MR rows and NV vectors of columns.

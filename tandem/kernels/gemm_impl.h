@@ -20,7 +20,7 @@ struct GemmArgs {
   T* c;
   int64_t ldc;
   T alpha, beta;
-  const ClaimAlong* along = nullptr;
+  ProductParts* parts = nullptr;
 };
 
 /// Register blocks straight from the operands on the calling thread. Needs fits_small().
@@ -41,6 +41,9 @@ void copy_b(const GemmArgs<double>& g, double* dst, int64_t ld);
 /// it for its next product; the next call invalidates it.
 void* scratch(size_t bytes);
 
+/// A B of at most so many bytes is packed once for all parts of a product: it stays in the second
+/// cache.
+constexpr int64_t kKeptBytes = 512 * 1024;
 /// Packed, cache-blocked and threaded.
 void packed_gemm(const GemmArgs<float>& g);
 void packed_gemm(const GemmArgs<double>& g);

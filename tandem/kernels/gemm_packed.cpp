@@ -32,6 +32,7 @@ struct Round {
   T* packed_a;
   T* packed_b;
   bool b_is_packed;  // True iff an earlier round has packed the same part of B.
+  const ProductParts* parts;
 };
 
 }  // namespace tandem::kernels::detail
@@ -100,10 +101,8 @@ void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
       T* c = r.c + i * kMr * r.ldc + j * kNr;
       if (rows == kMr && cols == kNr) {
         // Where the block ends up is fetched while it is worked out.
-        for (int64_t y = 0; y < kMr; ++y) {
-          hwy::Prefetch(c + y * r.ldc);
-          hwy::Prefetch(c + y * r.ldc + kNr - 1);
-        }
+        claim_rows<kBlockRows, kNr>(c, r.ldc);
+        if (r.parts) claim_along<kBlockRows, kNr>(*r.parts, c, r.ldc);
         block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, c,
                                                       r.ldc, r.alpha, r.beta);
         continue;
@@ -113,8 +112,12 @@ void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
         for (int64_t y = 0; y < kMr; ++y)
           for (int64_t x = 0; x < kNr; ++x)
             edge[y * kNr + x] = y < rows && x < cols ? c[y * r.ldc + x] : T(0);
-      block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, edge,
-                                                    kNr, r.alpha, r.beta);
+      if (cols <= kNr / 2)
+        block<kBlockRows, kBlockVectors / 2, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0,
+                                                          edge, kNr, r.alpha, r.beta);
+      else
+        block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, edge,
+                                                      kNr, r.alpha, r.beta);
       for (int64_t y = 0; y < rows; ++y)
         std::memcpy(c + y * r.ldc, edge + y * kNr, cols * sizeof(T));
     }
@@ -197,41 +200,51 @@ void one_round(const Target<T>& t, const Round<T>& r) {
     t.tile(r, i, std::min(row_panels, i + step), 0, col_panels);
 }
 
+/// With `parts` the next part of the product finds B packed, if it is small.
 template <class T>
-void by_one_thread(const Target<T>& t, const GemmArgs<T>& g) {
+void by_one_thread(const Target<T>& t, const GemmArgs<T>& g, ProductParts* parts) {
+  const bool keeps = parts && g.n <= kRoundCols && g.n * g.k * sizeof(T) <= kKeptBytes;
   const int64_t depth_pieces = ceil_div(g.k, kDepth);
   const int64_t most_depth = ceil_div(g.k, depth_pieces);
   const int64_t a_room = ceil_div(std::min(g.m, kRoundRows), t.mr) * t.mr * most_depth;
-  const int64_t b_room = ceil_div(std::min(g.n, kRoundCols), t.nr) * t.nr * most_depth;
-  const int64_t a_bytes = ceil_div(a_room * sizeof(T), 4096) * 4096;
-  char* room = static_cast<char*>(scratch(a_bytes + b_room * sizeof(T)));
+  const int64_t b_cols = ceil_div(std::min(g.n, kRoundCols), t.nr) * t.nr;
+  const int64_t b_room = b_cols * (keeps ? g.k : most_depth);
+  const int64_t b_bytes = ceil_div(b_room * sizeof(T), 4096) * 4096;
+  char* room = static_cast<char*>(scratch(b_bytes + a_room * sizeof(T)));
+  const ProductParts::Packed mine = {g.b, g.b_row, g.b_col, g.n, g.k, room};
+  const bool b_is_packed = keeps && parts->packed == mine;
   Round<T> r;
   r.a_row = g.a_row, r.a_col = g.a_col, r.b_row = g.b_row, r.b_col = g.b_col;
   r.ldc = g.ldc;
   r.alpha = g.alpha;
-  r.packed_a = reinterpret_cast<T*>(room);
-  r.packed_b = reinterpret_cast<T*>(room + a_bytes);
+  r.parts = parts && !parts->claimed().empty() ? parts : nullptr;
+  r.packed_a = reinterpret_cast<T*>(room + b_bytes);
   for (int64_t j = 0; j < g.n; j += kRoundCols) {
     r.cols = std::min(kRoundCols, g.n - j);
     for (int64_t p = 0; p < g.k; p += most_depth) {
       r.depth = std::min(most_depth, g.k - p);
       r.beta = p == 0 ? g.beta : T(1);
       r.b = g.b + p * g.b_row + j * g.b_col;
+      r.packed_b = reinterpret_cast<T*>(room) + (keeps ? p * b_cols : 0);
       for (int64_t i = 0; i < g.m; i += kRoundRows) {
         r.rows = std::min(kRoundRows, g.m - i);
-        r.b_is_packed = i > 0;
+        r.b_is_packed = b_is_packed || i > 0;
         r.a = g.a + i * g.a_row + p * g.a_col;
         r.c = g.c + i * g.ldc + j;
         one_round(t, r);
       }
     }
   }
+  if (parts) parts->packed = keeps ? mine : ProductParts::Packed{};
 }
 
 template <class T>
 void packed(const GemmArgs<T>& g) {
   const Target<T> t = target(T());
-  in_parts(g, t.mr, t.nr, [&](const GemmArgs<T>& part) { by_one_thread(t, part); });
+  in_parts(g, t.mr, t.nr, [&](const GemmArgs<T>& part) {
+    const bool whole = part.m == g.m && part.n == g.n;
+    by_one_thread(t, part, whole ? g.parts : nullptr);
+  });
 }
 
 /// Long sums for few results: k is cut into pieces by its length alone, and the partial products

@@ -3,8 +3,6 @@
 #define HWY_TARGET_INCLUDE "tandem/kernels/gemm_small.cpp"
 #include "hwy/foreach_target.h"
 // Highway's order: foreach_target before the headers that it includes again.
-#include <hwy/cache_control.h>
-
 #include <algorithm>
 
 #include "tandem/base/parallel.h"
@@ -17,29 +15,13 @@ namespace {
 
 using detail::GemmArgs;
 
-/// See ClaimAlong: for MR rows of NV vectors at c. An element of each line is written as it is.
-template <int MR, int NV, class D, class T = hn::TFromD<D>>
-HWY_INLINE void claim_along(D, const GemmArgs<T>& g, const T* c) {
-  constexpr int64_t kLine = 64 / sizeof(T), kCols = NV * static_cast<int64_t>(hn::MaxLanes(D()));
-  const int64_t offset = c - reinterpret_cast<const T*>(g.along->result());
-  for (char* rows : *g.along)
-    for (int i = 0; i < MR; ++i) {
-      volatile T* row = reinterpret_cast<T*>(rows) + offset + i * g.ldc;
-      for (int64_t j = 0; j < kCols; j += kLine) row[j] = row[j];
-    }
-}
-
 template <int MR, int NV, bool kShift, bool kAhead, class D, class T = hn::TFromD<D>>
 HWY_NOINLINE void rows_block(D d, const GemmArgs<T>& g, const T* a, const T* b, int64_t ldb,
                              int64_t shift, T* c, const T* ahead) {
   // Where a block ends up is fetched while it is worked out.
-  constexpr int64_t kLongSum = 64, kN = static_cast<int64_t>(hn::MaxLanes(D()));
-  if (g.k >= kLongSum)
-    for (int i = 0; i < MR; ++i) {
-      for (int v = 0; v < NV; ++v) hwy::Prefetch(c + i * g.ldc + v * kN);
-      hwy::Prefetch(c + i * g.ldc + NV * kN - 1);
-    }
-  if (g.along) claim_along<MR, NV>(d, g, c);
+  constexpr int64_t kLongSum = 64, kCols = NV * static_cast<int64_t>(hn::MaxLanes(D()));
+  if (g.k >= kLongSum) claim_rows<MR, kCols>(c, g.ldc);
+  if (g.parts) claim_along<MR, kCols>(*g.parts, c, g.ldc);
   block<MR, NV, kShift, false, kAhead>(d, g.k, a, g.a_row, g.a_col, b, ldb, shift, c, g.ldc,
                                        g.alpha, g.beta, ahead);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tandem/core/dtype.h"
 #include "tandem/core/shape.h"
@@ -31,38 +33,57 @@ struct Gemm {
 void gemm(const Gemm& g);
 
 /// How many rows of an m x n product make a part that can be made by itself, by one thread, with
-/// nothing lost; 0: there are no such parts. B has contiguous rows, or contiguous columns.
+/// nothing lost; 0: there are no such parts. Each factor has contiguous rows, or contiguous
+/// columns.
 struct PartRows {
   int64_t rows = 0;
   bool packs = false;  // True iff something is done to B first, for each part again.
 };
-PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool contiguous_rows);
+PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows, bool b_has_rows);
 
-/// Memory that is written next, at the same places as the result of a product. While one exists,
-/// products of this thread that have this result make its lines their core's own as they go along:
-/// lines that another core has read too take long to be written to, but here nobody waits for them.
-class ClaimAlong {
+/// A product of which a thread makes some rows after the others. While one exists, products of this
+/// thread that have the result last named are parts of it: they are made as the whole would be,
+/// share what they have packed of B, and make the lines of memory that is written to next their
+/// core's own as they go along. Lines that another core has read too take long to be written to,
+/// but here nobody waits for them.
+class ProductParts {
  public:
-  /// `result` is where C begins.
-  explicit ClaimAlong(const void* result);
-  ~ClaimAlong();
-  ClaimAlong(const ClaimAlong&) = delete;
-  ClaimAlong& operator=(const ClaimAlong&) = delete;
-  /// Lies as the result does, in elements of the same size. More than a few are not looked after.
-  void add(void* rows) {
-    if (n_ < kMost) rows_[n_++] = static_cast<char*>(rows);
+  /// Of so many rows in all.
+  explicit ProductParts(int64_t rows);
+  ~ProductParts();
+  ProductParts(const ProductParts&) = delete;
+  ProductParts& operator=(const ProductParts&) = delete;
+  /// The next part's result begins here, and nothing is claimed yet.
+  void next(const void* result) {
+    result_ = result;
+    n_claimed_ = 0;
+  }
+  /// Lies as the result does, in elements of the same size, and is written to after it. More than a
+  /// few are not looked after.
+  void claim(void* rows) {
+    if (n_claimed_ < kMostClaimed) claimed_[n_claimed_++] = static_cast<char*>(rows);
   }
 
-  const char* result() const { return result_; }
-  char* const* begin() const { return rows_; }
-  char* const* end() const { return rows_ + n_; }
+  int64_t rows() const { return rows_; }
+  const void* result() const { return result_; }
+  std::span<char* const> claimed() const { return {claimed_, n_claimed_}; }
+
+  /// What of B lies packed in the thread's scratch memory.
+  struct Packed {
+    const void* b = nullptr;  // Null: nothing.
+    int64_t row = 0, col = 0, n = 0, k = 0;
+    const void* where = nullptr;
+    bool operator==(const Packed&) const = default;
+  };
+  Packed packed;
 
  private:
-  static constexpr int kMost = 4;
-  const char* result_;
-  const ClaimAlong* outer_;
-  char* rows_[kMost];
-  int n_ = 0;
+  static constexpr size_t kMostClaimed = 4;
+  const int64_t rows_;
+  const void* result_ = nullptr;
+  ProductParts* outer_;
+  char* claimed_[kMostClaimed];
+  size_t n_claimed_ = 0;
 };
 
 /// `batch` products; operand i starts `i * stride` elements further on. A stride of 0 repeats an

@@ -153,15 +153,16 @@ void Executor::run_rows(const Call& call, LoopFunction function) {
     mine.data = data.data();
     mine.scratch = own + panel_bytes + aside_bytes;
     const int64_t last = std::min(rows, end * unit);
+    kernels::ProductParts parts(rows);
     // Loops count rows from the first of all, wherever those are that they are given.
     for (int64_t from = begin * unit, to; from < last; from = to) {
       to = panel ? std::min(last, from + panel) : last;
       if (panel) {
         char* where = planned.aside ? own : call.product->out().ptr<char>() + from * product_row;
-        kernels::ClaimAlong along(where);
+        parts.next(where);
         if (in_parallel_region())  // otherwise all lines are this core's
           for (const uint32_t operand : planned.overwritten)
-            along.add(static_cast<char*>(data[operand]) + from * product_row);
+            parts.claim(static_cast<char*>(data[operand]) + from * product_row);
         make_rows(call, from, to, where);
         for (size_t operand = 0; operand < group.source.size(); ++operand)
           if (group.source[operand] < 0) data[operand] = where - from * product_row;

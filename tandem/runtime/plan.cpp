@@ -432,10 +432,10 @@ int64_t Planner::panel_of(int32_t step) const {
   const FusedGroup::Product& product = group.product;
   if (product.row_dim < 0 || !goes_by_rows(step)) return 0;
   const int64_t rows = product.sizes[0], columns = product.sizes[1];
-  const FusedGroup::Product::Factor& second = product.factors[1];
-  const kernels::PartRows part = kernels::part_rows(n.outputs()[product.output].dtype, rows,
-                                                    columns, second.sizes[1 - product.column_dim],
-                                                    second.strides[product.column_dim] == 1);
+  const FusedGroup::Product::Factor &first = product.factors[0], &second = product.factors[1];
+  const kernels::PartRows part = kernels::part_rows(
+      n.outputs()[product.output].dtype, rows, columns, second.sizes[1 - product.column_dim],
+      first.strides[product.row_dim] != 1, second.strides[product.column_dim] == 1);
   // Where the loop goes over the product in place anyway, parts save less than packing costs.
   if (part.packs && !product.kept && !product_buffer_.contains(step)) return 0;
   if (part.rows == 0 || group.sums.each.empty()) return part.rows;

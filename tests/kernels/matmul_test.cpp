@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "tandem/base/deterministic.h"
+#include "tandem/base/one_thread.h"
 #include "tandem/base/parallel.h"
 
 namespace tandem::kernels {
@@ -315,15 +317,64 @@ TEST(Gemm, ClaimsMemoryAlong) {
   g.c = want.data();
   gemm(g);
   {
-    ClaimAlong along(got.data());
-    along.add(first.data());
-    along.add(second.data());
+    ProductParts parts(m);
+    parts.next(got.data());
+    parts.claim(first.data());
+    parts.claim(second.data());
     g.c = got.data();
     gemm(g);
   }
   EXPECT_EQ(want, got);
   EXPECT_EQ(second, second_before);
   EXPECT_EQ(std::memcmp(first.data(), first_before.data(), first.size() * sizeof(float)), 0);
+}
+
+// Parts of a product are the rows that the whole has, whatever other products come between them.
+template <class T>
+void expect_parts_of_the_whole(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+  const auto a = random_values<T>(m * k, 1), b = random_values<T>(k * n, 2),
+             b2 = random_values<T>(k * n, 3);
+  std::vector<T> whole(m * n), parts(m * n), other(m * n), other_alone(m * n);
+  Gemm g{.dtype = dtype_of<T>(), .m = m, .n = n, .k = k};
+  g.a = a.data();
+  g.lda = ta ? m : k;
+  g.transa = ta;
+  g.b = b.data();
+  g.ldb = tb ? k : n;
+  g.transb = tb;
+  g.c = whole.data();
+  g.ldc = n;
+  gemm(g);
+  Gemm between = g;
+  between.b = b2.data();
+  between.c = other_alone.data();
+  gemm(between);
+  between.c = other.data();
+
+  const OneThread one;
+  ProductParts made(m);
+  const int64_t heights[] = {50, 66, 7, 128};
+  for (int64_t from = 0, i = 0; from < m; from += g.m, ++i) {
+    g.m = std::min(m - from, heights[i % 4]);
+    g.a = a.data() + from * (ta ? 1 : k);
+    g.c = parts.data() + from * n;
+    made.next(g.c);
+    gemm(g);
+    if (i == 1) gemm(between);
+  }
+  EXPECT_EQ(whole, parts) << m << "x" << n << "x" << k;
+  EXPECT_EQ(other_alone, other);
+}
+
+TEST(Gemm, InParts) {
+  const Deterministic guard(true);
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      expect_parts_of_the_whole<float>(300, 102, 128, ta, tb);
+      expect_parts_of_the_whole<float>(300, 512, 128, ta, tb);
+      expect_parts_of_the_whole<float>(200, 90, 600, ta, tb);
+      expect_parts_of_the_whole<double>(400, 70, 130, ta, tb);
+    }
 }
 
 TEST(Gemm, Batched) {
