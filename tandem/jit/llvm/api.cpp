@@ -24,11 +24,12 @@ Loaded load() {
   Loaded l;
   const std::string ours = "libtandem_llvm.so";
   void* library = nullptr;
-  for (const std::string& name : {own_folder() + ours, ours, std::string("libLLVM.so.19.1")}) {
+  const auto open = [&](const std::string& name) {
     library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (library != nullptr) break;
-  }
-  if (library == nullptr) {
+    return library != nullptr;
+  };
+  const bool is_ours = open(own_folder() + ours) || open(ours);
+  if (!is_ours && !open("libLLVM.so.19.1")) {
     l.why = "neither " + ours + " nor LLVM's own library was found";
     return l;
   }
@@ -37,6 +38,12 @@ Loaded load() {
   if (l.api.name == nullptr) l.why = "LLVM's library has no function LLVM" #name;
 #include "tandem/jit/llvm/functions.inc"
 #undef _
+  // Kernels say how they go through memory. Looking for a better way takes a fifth of the time that
+  // machine code takes; but LLVM's own library may serve others in this process.
+  if (is_ours && l.why.empty()) {
+    const char* const options[] = {"tandem", "-disable-lsr"};
+    l.api.ParseCommandLineOptions(2, options, "");
+  }
   return l;
 }
 

@@ -59,7 +59,8 @@ void Emitter::emit() {
   ir_.go_on_in(none);
   ir_.api.BuildRetVoid(ir_.builder);
   ir_.go_on_in(some);
-  if (!by_rows_) {
+  // One row alone is not worth code of its own for narrow ones.
+  if (!by_rows_ || nest_.outer_dims == 0) {
     emit_rows(false);
     return;
   }

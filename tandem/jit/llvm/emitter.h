@@ -12,10 +12,10 @@ namespace tandem::jit {
 ///
 /// Note: the shape of the code
 /// A kernel is a loop over rows. Where nothing is reduced a row is one loop over vectors with a
-/// masked step at its end, or such a loop for each pass over a strip. Otherwise a row is a loop for
-/// each pass of the Schedule, with the strands of reductions in registers or, where the loop's body
-/// is long, in memory; rows that fit in one wide vector have a loop of their own in which every
-/// value stays in a register.
+/// masked step or some scalar ones at its end, or such a loop for each pass over a strip. Otherwise
+/// a row is a loop for each pass of the Schedule, with the strands of reductions in registers or,
+/// where the loop's body is long, in memory; rows that fit in one wide vector have a loop of their
+/// own in which every value stays in a register.
 class Emitter {
  public:
   Emitter(Ir& ir, const LoopNest& nest, const Schedule& schedule, const Machine& machine);
@@ -23,8 +23,9 @@ class Emitter {
 
  private:
   using Level = Schedule::Level;
-  /// A pass with more simple instructions than this is a long one.
-  static constexpr int kLongBody = 24;
+  /// A pass with no more simple instructions than this is a short one, with more than that a long
+  /// one.
+  static constexpr int kShortBody = 8, kLongBody = 24;
 
   // The lanes of a step that count: all of them where both are null.
   struct Part {
@@ -47,6 +48,8 @@ class Emitter {
   void emit_passes(Value begin, Value end);
   void emit_loop(const Schedule::Pass& pass, Value begin, Value end);
   bool may_overrun(const Schedule::Pass& pass) const;
+  bool ends_in_scalars(const Schedule::Pass& pass) const;
+  Value emit_whole_steps(const Schedule::Pass& pass, Value begin, Value end, int n);
   void emit_plain_loop(const Schedule::Pass& pass, Value begin, Value end, bool masked);
   bool always_masked(const Schedule::Pass& pass) const;
   void emit_reducing_pass(const Schedule::Pass& pass);

@@ -34,6 +34,7 @@ Value Emitter::load_unit(Value pointer, DType dtype, int n, const Part& part) {
 Value Emitter::load_strided(Value pointer, Value stride, DType dtype, int n, const Part& part) {
   const Type scalar = lanes_.stored(dtype, 0);
   const int size = static_cast<int>(size_of(dtype));
+  if (n == 0) return ir_.load(scalar, pointer, size);
   Value result = ir_.poison(lanes_.stored(dtype, n));
   // Lanes that do not count read the last element that does.
   const Value last = part.count == nullptr ? nullptr : ir_.sub(part.count, ir_.num(1));
@@ -90,6 +91,10 @@ void Emitter::store_unit(Value raw, Value pointer, int size, int n, const Part& 
 
 void Emitter::store_strided(Value raw, Value pointer, Value stride, int size, int n,
                             const Part& part) {
+  if (n == 0) {
+    ir_.store(raw, pointer, size);
+    return;
+  }
   if (part.count == nullptr) {
     for (int lane = 0; lane < n; ++lane)
       ir_.store(ir_.extract(raw, lane), ir_.at(pointer, ir_.mul(ir_.num(lane), stride)), size);

@@ -35,6 +35,7 @@ Value Emitter::operand(int16_t v, int n) {
   if (v < 0) return nullptr;
   const auto k = static_cast<size_t>(v);
   if (level(v) == Level::element) return element_[k];
+  if (n == 0) return scalar_[k];
   return spread_[k] != nullptr ? spread_[k] : ir_.spread(scalar_[k], n);
 }
 
@@ -64,8 +65,8 @@ void Emitter::emit_stores(Value index, int n, const Part& part) {
   }
 }
 
-// Elements index .. index + n - 1 of a pass. `strands` are the registers of reductions, step-th
-// part of the strands first; null: they are in memory.
+// Elements index .. index + n - 1 of a pass, or one as a scalar for n = 0. `strands` are the
+// registers of reductions, step-th part of the strands first; null: they are in memory.
 void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Part& part,
                         std::vector<Value>* strands, int step) {
   for (const int16_t v : pass.fetched) element_[static_cast<size_t>(v)] = fetch(v, index, n);
@@ -88,7 +89,7 @@ void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Pa
     const Value lane = ir_.and_(index, ir_.num(per_row - 1));
     const Value at =
         ir_.at(strands_[static_cast<size_t>(r)], ir_.mul(lane, ir_.num(bytes_of(i.type))));
-    const int align = n * bytes_of(i.type);
+    const int align = std::max(n, 1) * bytes_of(i.type);
     ir_.store(lanes_.join(i.combine, i.type, ir_.load(lanes_.type(i.type, n), at, align), x), at,
               align);
   }
@@ -99,7 +100,7 @@ void Emitter::emit_step(const Schedule::Pass& pass, Value index, int n, const Pa
 // short, which otherwise would wait for its own stores.
 int Emitter::unrolled(const Schedule::Pass& pass) const {
   if (always_masked(pass)) return 1;
-  if (pass.reduces.empty()) return pass.cost <= 8 ? 2 : 1;
+  if (pass.reduces.empty()) return pass.cost <= kShortBody ? 2 : 1;
   int steps = 1;
   for (const int16_t r : pass.reduces) steps = std::max(steps, strands_of(type_of(r)) / lanes_n_);
   return pass.reduces.size() <= 2 && pass.cost * steps <= 64 ? steps : 1;
@@ -128,6 +129,34 @@ bool Emitter::may_overrun(const Schedule::Pass& pass) const {
     if (op == ScalarOp::load || op == ScalarOp::call || op == ScalarOp::patch) return false;
   }
   return true;
+}
+
+// True iff what is left behind whole vectors is better done one by one. AVX2's masks take LLVM more
+// time than all the rest of a short loop, and few elements are left; but where the loop begins anew
+// for each row and reduces, several steps would be.
+bool Emitter::ends_in_scalars(const Schedule::Pass& pass) const {
+  return !machine_.masks && pass.cost <= kShortBody &&
+         (pass.reduces.empty() || nest_.outer_dims == 0);
+}
+
+// Steps of n elements as long as they fit before the end; returns where they end.
+Value Emitter::emit_whole_steps(const Schedule::Pass& pass, Value begin, Value end, int n) {
+  const Value width = ir_.num(std::max(n, 1)), last = ir_.sub(end, width);
+  const Block before = ir_.here(), loop = ir_.block(), done = ir_.block();
+  ir_.branch(ir_.icmp(LLVMIntSLE, begin, last), loop, done);
+  ir_.go_on_in(loop);
+  const Value i = ir_.phi(ir_.i64);
+  ir_.incoming(i, begin, before);
+  emit_step(pass, i, n, {}, nullptr, 0);
+  const Value next = ir_.add(i, width);
+  const Block loop_end = ir_.here();
+  ir_.incoming(i, next, loop_end);
+  ir_.branch(ir_.icmp(LLVMIntSLE, next, last), loop, done);
+  ir_.go_on_in(done);
+  const Value reached = ir_.phi(ir_.i64);
+  ir_.incoming(reached, begin, before);
+  ir_.incoming(reached, next, loop_end);
+  return reached;
 }
 
 // A loop of one step, which is masked or may go beyond the end.
@@ -209,7 +238,7 @@ void Emitter::emit_loop(const Schedule::Pass& pass, Value begin, Value end) {
   for (size_t s = 0; s < start.size(); ++s) ir_.incoming(carried[s], strands[s], loop_end);
   ir_.branch(ir_.icmp(LLVMIntSLE, next, last), loop, rest);
 
-  // What is left, with a mask: at most one step, or several where the loop takes several at once.
+  // What is left: at most one step, or several where the loop takes several at once.
   ir_.go_on_in(rest);
   const Value from = ir_.phi(ir_.i64);
   ir_.incoming(from, begin, before);
@@ -226,6 +255,12 @@ void Emitter::emit_loop(const Schedule::Pass& pass, Value begin, Value end) {
       for (int k = 0; k < strands_of(type_of(r)) / n; ++k, ++s)
         ir_.store(result[s], ir_.at(strands_[static_cast<size_t>(r)], k * n * bytes_of(type_of(r))),
                   n * bytes_of(type_of(r)));
+  }
+  if (ends_in_scalars(pass)) {
+    emit_whole_steps(pass, steps == 1 ? from : emit_whole_steps(pass, from, end, n), end, 0);
+    ir_.jump(done);
+    ir_.go_on_in(done);
+    return;
   }
   const Block tail = ir_.block(), tail_start = ir_.here();
   ir_.branch(ir_.icmp(LLVMIntSLT, from, end), tail, done);
