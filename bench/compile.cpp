@@ -1,11 +1,6 @@
 // W1, W2, W5, W6 and W11: compiled against eager Tandem and, where it is installed, LibTorch,
 // rounds interleaved. "of limit" is the share of a plain limit that compiled reaches: the speed of
 // a 1024^3 product for what is made of products, that of a copy for chains.
-//
-//   compile                 the table, with one thread and with all
-//   compile --only W1       of the table only the rows of that workload
-//   compile --first-calls   W2: the first calls in processes of their own, without and with kernels
-//   on disk
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +22,14 @@ namespace torch = tandem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr const char* kUsage =
+    "compile                 W2, then the table, with one thread and with all\n"
+    "compile --only ID       only the rows of that workload: W1, W2, W5, W6 or W11\n"
+    "compile --first-calls   W2: the first calls in processes of their own, without and with\n"
+    "                        kernels on disk\n";
+// A round is short, so that whatever else the machine does hits all contestants alike.
+constexpr int kRounds = 41;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -75,9 +78,11 @@ void table(int threads, const std::string& only) {
   theirs = libtorch_compile_workloads(threads);
 #endif
   std::printf(
-      "\n%d thread%s: us, medians of 11 interleaved rounds\n%-4s %-46s %9s %9s %8s %9s %9s %8s\n",
-      threads, threads > 1 ? "s" : "", "", "", "compiled", "eager", "ratio", "LibTorch", "ratio",
-      "of limit");
+      "\n%d thread%s: us and ratios, medians of %d interleaved rounds; quartiles of the first "
+      "ratio\n"
+      "%-4s %-46s %9s %9s %8s %11s %9s %9s %8s\n",
+      threads, threads > 1 ? "s" : "", kRounds, "", "", "compiled", "eager", "ratio", "quartiles",
+      "LibTorch", "ratio", "of limit");
   const LargeProduct product;
   for (size_t i = 0; i < ours.size(); ++i) {
     const CompileWorkload& w = ours[i];
@@ -85,23 +90,23 @@ void table(int threads, const std::string& only) {
     for (int k = 0; k < 3; ++k) w.compiled();
     tandem::jit::wait_idle();
     std::vector<double> a, b, c, limit;
-    for (int r = 0; r < 11; ++r) {
+    for (int r = 0; r < kRounds; ++r) {
       a.push_back(seconds(w.compiled, w.calls));
       b.push_back(seconds(w.call, w.calls));
       if (!theirs.empty()) c.push_back(seconds(theirs[i].call, w.calls));
       if (w.flops > 0) limit.push_back(product.seconds());
     }
-    const double x = median(a), y = median(b);
-    std::printf("%-4s %-46s %9.2f %9.2f %7.2fx", w.id.c_str(), w.name.c_str(), x * 1e6, y * 1e6,
-                y / x);
+    const Ratio eager(b, a);
+    std::printf("%-4s %-46s %9.2f %9.2f %7.2fx %6.2f-%4.2f", w.id.c_str(), w.name.c_str(),
+                median(a) * 1e6, median(b) * 1e6, eager.median, eager.low, eager.high);
     if (theirs.empty())
       std::printf(" %9s %8s", "-", "-");
     else
-      std::printf(" %9.2f %8.2fx", median(c) * 1e6, median(c) / x);
+      std::printf(" %9.2f %8.2fx", median(c) * 1e6, Ratio(c, a).median);
     if (w.flops > 0)
-      std::printf(" %7.0f%%\n", 100 * w.flops / product.flops * median(limit) / x);
+      std::printf(" %7.0f%%\n", 100 * w.flops / product.flops * Ratio(limit, a).median);
     else if (w.bytes > 0)
-      std::printf(" %7.0f%%\n", 100 * w.bytes / copy_speed(w.bytes) / x);
+      std::printf(" %7.0f%%\n", 100 * w.bytes / copy_speed(w.bytes) / median(a));
     else
       std::printf(" %8s\n", "-");
     std::fflush(stdout);
@@ -157,6 +162,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string only = argc == 3 && std::strcmp(argv[1], "--only") == 0 ? argv[2] : "";
+  const bool first_only = argc == 2 && std::strcmp(argv[1], "--first-calls") == 0;
+  if (argc > 1 && only.empty() && !first_only) {
+    const bool asked = argc == 2 && std::strcmp(argv[1], "--help") == 0;
+    std::fputs(kUsage, asked ? stdout : stderr);
+    return asked ? 0 : 2;
+  }
   // W2, with a folder for kernels that is empty at first.
   const auto folder =
       std::filesystem::temp_directory_path() / ("tandem-bench-" + std::to_string(getpid()));
@@ -168,7 +179,7 @@ int main(int argc, char** argv) {
     status |= in_new_process("/proc/self/exe", "warm");
   }
   std::filesystem::remove_all(folder);
-  if (status != 0 || (argc == 2 && std::strcmp(argv[1], "--first-calls") == 0)) return status;
+  if (status != 0 || first_only || only == "W2") return status;
   unsetenv("TANDEM_CACHE");
   table(1, only);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());

@@ -87,16 +87,16 @@ void for_compile_workloads(const Add& add) {
     widths.insert(widths.end(), hidden.begin(), hidden.end());
     widths.push_back(10);
     const PerceptronStep step(128, widths);
-    add("W1", std::string("step of the MLP ") + name + ", batch 128", 20, step.flops, 0.0, step);
+    add("W1", std::string("step of the MLP ") + name + ", batch 128", 4, step.flops, 0.0, step);
   }
-  add("W5", std::string("forward of 64 x 1000 -> 100 -> 1000"), 50, 2.0 * 64 * 1000 * 100 * 2, 0.0,
+  add("W5", std::string("forward of 64 x 1000 -> 100 -> 1000"), 12, 2.0 * 64 * 1000 * 100 * 2, 0.0,
       ForwardPass());
-  add("W6", std::string("recurrent cell, forward and backward"), 2000, 0.0, 0.0, RecurrentCell());
-  add("W6", std::string("MLP 16-32-4, batch 8, forward and backward"), 1000, 0.0, 0.0,
+  add("W6", std::string("recurrent cell, forward and backward"), 500, 0.0, 0.0, RecurrentCell());
+  add("W6", std::string("MLP 16-32-4, batch 8, forward and backward"), 250, 0.0, 0.0,
       TinyPerceptron());
   for (const int64_t n : {1000, 100000, 10000000}) {
     const torch::Tensor x = torch::ones({n}) * 0.5;
-    const int calls = static_cast<int>(n < 1000000 ? 200000 / (n / 100 + 100) : 3);
+    const int calls = static_cast<int>(n < 1000000 ? 60000 / (n / 100 + 100) : 1);
     const double bytes = 2.0 * sizeof(float) * static_cast<double>(n);
     for (const int ops : {2, 5, 20}) {
       const auto name = [&](const char* kind) {

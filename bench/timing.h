@@ -19,6 +19,20 @@ inline double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
+/// b / a in each round: what ran side by side is compared, so that a machine that is faster in some
+/// minutes than in others does not matter.
+struct Ratio {
+  double low, median, high;  // the quartiles
+  Ratio(const std::vector<double>& b, const std::vector<double>& a) {
+    std::vector<double> r;
+    for (size_t i = 0; i < a.size(); ++i) r.push_back(b[i] / a[i]);
+    std::sort(r.begin(), r.end());
+    low = r[r.size() / 4];
+    median = r[r.size() / 2];
+    high = r[r.size() - 1 - r.size() / 4];
+  }
+};
+
 inline double fastest(const std::function<void()>& call, int rounds = 9) {
   std::vector<double> times;
   for (int r = 0; r < rounds; ++r) times.push_back(seconds(call));
