@@ -334,7 +334,7 @@ detail::GemmArgs<T> strided(const Gemm& g) {
 /// part_rows of a product that packs B once for all parts: whole panels of six rows, of which the
 /// last thread to be done has as few as possible.
 int64_t packed_part_rows(int64_t m, int64_t row_bytes) {
-  constexpr int64_t kPanel = 6, kLeast = 8 * kPanel, kBytes = 192 * 1024;
+  constexpr int64_t kPanel = 6, kLeast = 8 * kPanel, kBytes = 288 * 1024;
   const int64_t threads = get_num_threads();
   const int64_t most = std::max(kLeast, std::min(m, kBytes / row_bytes) / kPanel * kPanel);
   int64_t best = 0, least = 0;
