@@ -77,20 +77,24 @@ void by_columns(D d, const GemmArgs<T>& g, const T* b, int64_t ldb) {
   int64_t vectors = (g.n + kN - 1) / kN;
   int64_t j = 0;
   if (vectors == 1) return column_strip<1, false>(d, g, b, ldb, 0, g.c);
-  if (vectors % 2 == 1) {
-    if (vectors == 3 && shift != 0) return column_strip<3, true>(d, g, b, ldb, shift, g.c);
-    column_strip<3, false>(d, g, b, ldb, 0, g.c);
-    vectors -= 3;
-    j = 3 * kN;
-  }
-  if constexpr (kBlockVectors == 4)
-    for (; vectors >= 6; vectors -= 4, j += 4 * kN)
-      column_strip<4, false, true>(d, g, b + j, ldb, 0, g.c + j);
-  for (; vectors > 0; vectors -= 2, j += 2 * kN) {
-    if (vectors == 2 && shift != 0)
-      column_strip<2, true>(d, g, b + j, ldb, shift, g.c + j);
-    else
-      column_strip<2, false>(d, g, b + j, ldb, 0, g.c + j);
+  if constexpr (kN < lanes<T>()) {  // shorter than two: otherwise D would not have been halved
+    column_strip<2, true>(d, g, b, ldb, shift, g.c);
+  } else {
+    if (vectors % 2 == 1) {
+      if (vectors == 3 && shift != 0) return column_strip<3, true>(d, g, b, ldb, shift, g.c);
+      column_strip<3, false>(d, g, b, ldb, 0, g.c);
+      vectors -= 3;
+      j = 3 * kN;
+    }
+    if constexpr (kBlockVectors == 4)
+      for (; vectors >= 6; vectors -= 4, j += 4 * kN)
+        column_strip<4, false, true>(d, g, b + j, ldb, 0, g.c + j);
+    for (; vectors > 0; vectors -= 2, j += 2 * kN) {
+      if (vectors == 2 && shift != 0)
+        column_strip<2, true>(d, g, b + j, ldb, shift, g.c + j);
+      else
+        column_strip<2, false>(d, g, b + j, ldb, 0, g.c + j);
+    }
   }
 }
 
@@ -142,26 +146,29 @@ void vecmat(D d, int64_t n, int64_t k, const T* a, int64_t a_col, const T* b, in
   }
   const int64_t shift = (kN - n % kN) % kN;
   int64_t vectors = (n + kN - 1) / kN;
-  // A shifted vector needs a neighbour in its own strip: 5 vectors are 3 and 2.
-  for (; vectors > 4; b += 4 * kN, c += 4 * kN, vectors -= 4) {
-    if (vectors == 5) {
-      vecmat_strip<3, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
-      b += 3 * kN;
-      c += 3 * kN;
-      vectors = 2;
-      break;
+  if (vectors == 1) return vecmat_strip<1, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
+  if constexpr (kN < lanes<T>()) {
+    vecmat_strip<2, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
+  } else {
+    // A shifted vector needs a neighbour in its own strip: 5 vectors are 3 and 2.
+    for (; vectors > 4; b += 4 * kN, c += 4 * kN, vectors -= 4) {
+      if (vectors == 5) {
+        vecmat_strip<3, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
+        b += 3 * kN;
+        c += 3 * kN;
+        vectors = 2;
+        break;
+      }
+      vecmat_strip<4, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
     }
-    vecmat_strip<4, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
-  }
-  switch (vectors) {
-    case 1:
-      return vecmat_strip<1, false>(d, k, a, a_col, b, ldb, 0, c, alpha, beta);
-    case 2:
-      return vecmat_strip<2, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
-    case 3:
-      return vecmat_strip<3, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
-    default:
-      return vecmat_strip<4, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
+    switch (vectors) {
+      case 2:
+        return vecmat_strip<2, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
+      case 3:
+        return vecmat_strip<3, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
+      default:
+        return vecmat_strip<4, true>(d, k, a, a_col, b, ldb, shift, c, alpha, beta);
+    }
   }
 }
 

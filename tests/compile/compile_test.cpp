@@ -397,7 +397,7 @@ TEST(Compile, GradientsFlowThroughACall) {
       return autograd::grad({g.pow(2).sum()}, {x, w});
     };
     const auto twice = second(fn(in())), compiled_twice = second(f(in()));
-    for (int i = 0; i < 2; ++i) expect_near(compiled_twice[i], twice[i], 1e-4);
+    for (int i = 0; i < 2; ++i) expect_close(compiled_twice[i], twice[i], 1e-4);
   };
   check([&] { return x; });
   check([&] { return x * 2; });  // not a leaf

@@ -16,7 +16,7 @@ namespace {
 template <class F>
 void check(const F& fn, const std::vector<Tensor>& in) {
   const auto f = compile(fn);
-  expect_near(f(in[0], in[1]), fn(in[0], in[1]), 1e-6);
+  expect_close(f(in[0], in[1]), fn(in[0], in[1]), 1e-6);
   const auto gradients = [&](const auto& g) {
     return autograd::grad({g(in[0], in[1]).sum()}, {in[0], in[1]}, {}, {}, false, true);
   };
@@ -28,8 +28,8 @@ void check(const F& fn, const std::vector<Tensor>& in) {
   for (size_t i = 0; i < 2; ++i) {
     const Tensor zero = zeros_like(in[i].detach());
     const auto or_zero = [&](const Tensor& t) { return t.defined() ? t : zero; };
-    expect_near(or_zero(outside[i]), or_zero(expected[i]), 1e-5);
-    expect_near(or_zero(within[i]), or_zero(expected[i]), 1e-5);
+    expect_close(or_zero(outside[i]), or_zero(expected[i]), 1e-5);
+    expect_close(or_zero(within[i]), or_zero(expected[i]), 1e-5);
   }
 }
 
@@ -92,7 +92,7 @@ TEST(ControlFlow, ARecurrentNetOverAnyNumberOfSteps) {
     const Tensor xs = randn({steps, 1, 2});
     const auto eager = autograd::grad({run(xs).sum()}, {wx, wh});
     const auto compiled = autograd::grad({f(xs).sum()}, {wx, wh});
-    for (size_t i = 0; i < 2; ++i) expect_near(compiled[i], eager[i], 1e-4);
+    for (size_t i = 0; i < 2; ++i) expect_close(compiled[i], eager[i], 1e-4);
   }
 }
 
@@ -145,8 +145,8 @@ TEST(ControlFlow, SecondDerivativesOfLoopsInsideCompiledFunctions) {
   // No round at all: the state stays what it was.
   const Tensor large = full({3}, 60.0).set_requires_grad(true);
   const auto by = f(large, in[1]);
-  expect_near(by[0], large.detach() * 8, 1e-5);
-  expect_near(by[1], zeros({3}), 1e-5);
+  expect_close(by[0], large.detach() * 8, 1e-5);
+  expect_close(by[1], zeros({3}), 1e-5);
   EXPECT_EQ(f.graph_count(), 1);
   const auto third = [&](const Tensor& a) {
     Tensor x = while_loop([](auto& v) { return v[0].sum() < 50; },
@@ -320,14 +320,14 @@ TEST(ControlFlow, HessiansOfChoices) {
   const auto check = [&](const auto& fn) {
     const Tensor expected = hessian(fn, x);
     EXPECT_GT(expected.abs().sum().item<double>(), 0.1);
-    expect_near(compile([&](const Tensor& a) { return hessian(fn, a); })(x), expected, 1e-9);
-    expect_near(vmap([&](const Tensor& a) { return hessian(fn, a); })(x.unsqueeze(0))[0], expected,
-                1e-9);
-    expect_near(trace([&](const Tensor& a) { return hessian(fn, a); }, {x}).run({x})[0], expected,
-                1e-9);
+    expect_close(compile([&](const Tensor& a) { return hessian(fn, a); })(x), expected, 1e-9);
+    expect_close(vmap([&](const Tensor& a) { return hessian(fn, a); })(x.unsqueeze(0))[0], expected,
+                 1e-9);
+    expect_close(trace([&](const Tensor& a) { return hessian(fn, a); }, {x}).run({x})[0], expected,
+                 1e-9);
     const Tensor v = tensor({0.3, -1.0}, kDouble);
-    expect_near(vmap([&](const Tensor& a) { return hvp(fn, a, v); })(x.unsqueeze(0))[0],
-                expected.mv(v), 1e-9);
+    expect_close(vmap([&](const Tensor& a) { return hvp(fn, a, v); })(x.unsqueeze(0))[0],
+                 expected.mv(v), 1e-9);
   };
   check(f);
   check(nested);
@@ -351,7 +351,7 @@ TEST(ControlFlow, LoopsInLoopsOverConstants) {
         .first;
   };
   const Tensor x = ones({2}, kDouble);
-  expect_near(compile([&](const Tensor& a) { return jacobian(h, a); })(x), jacobian(h, x), 1e-9);
+  expect_close(compile([&](const Tensor& a) { return jacobian(h, a); })(x), jacobian(h, x), 1e-9);
 }
 
 TEST(ControlFlow, UnderVmapSamplesGoTheirOwnWays) {

@@ -35,8 +35,8 @@ void expect_same_derivatives(const F& fn, const Tensor& at) {
   for (const bool again : {false, true}) {
     const auto [first, second] = derivatives(compiled, again);
     const auto [first_eager, second_eager] = derivatives(fn, again);
-    expect_near(first, first_eager, 1e-6);
-    expect_near(second, second_eager, 1e-6);
+    expect_close(first, first_eager, 1e-6);
+    expect_close(second, second_eager, 1e-6);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(DifferentiatedCalls, SecondDerivativesOfWhatMovesStateOn) {
       manual_seed(11 + step);
       const auto got = penalty(critic, x + step, other);
       ASSERT_EQ(got.size(), expected.size());
-      for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], expected[i], 1e-5);
+      for (size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i], 1e-5);
       // No numbers were drawn twice.
       expect_same(get_default_generator_state(), state);
     }
@@ -216,7 +216,7 @@ TEST(DifferentiatedCalls, CheckpointsAndWritesOfGradients) {
   const Tensor got = w.grad().clone();
   w.mutable_grad().reset();
   ((x * w).tanh() * 2).sum().backward();
-  expect_near(got, w.grad(), 1e-6);
+  expect_close(got, w.grad(), 1e-6);
   // A hook that writes does so when the gradient is found, not before; a compiled call refuses to
   // find one after the call.
   Tensor seen = zeros({3});
@@ -336,8 +336,8 @@ TEST(DifferentiatedCalls, ParametersThatAreWrittenByTheirViewsInTheCall) {
     const Tensor x = randn({2, 2});
     eager(x).backward();
     compiled(x).backward();
-    expect_near(b.grad(), a.grad(), 1e-6);
-    expect_near(b, a, 1e-6);
+    expect_close(b.grad(), a.grad(), 1e-6);
+    expect_close(b, a, 1e-6);
   }
 }
 
@@ -347,7 +347,7 @@ TEST(DifferentiatedCalls, ViewsOfTensorsFromOutside) {
     const Tensor first = autograd::grad({fn(x).sum()}, {x}, {}, true, true)[0];
     return autograd::grad({first.sum()}, {w})[0];
   };
-  const auto check = [&](const auto& fn) { expect_near(second(compile(fn)), second(fn), 1e-5); };
+  const auto check = [&](const auto& fn) { expect_close(second(compile(fn)), second(fn), 1e-5); };
   check([&](const Tensor& a) { return a.mm(w.t()).tanh(); });
   check([&](const Tensor& a) { return a.mm(w.view({4, 3})).tanh(); });
   check([&](const Tensor& a) { return (a * w[1]).exp() * w.narrow(0, 0, 2).t().t(); });
@@ -375,7 +375,7 @@ TEST(DifferentiatedCalls, CheckpointsWithRandomNumbers) {
     rand({1});
     return autograd::grad({y.sum()}, {w})[0];
   };
-  expect_near(gradient(f), gradient(fn), 1e-6);
+  expect_close(gradient(f), gradient(fn), 1e-6);
 }
 
 TEST(DifferentiatedCalls, EmptyLeaves) {
@@ -413,7 +413,7 @@ TEST(DifferentiatedCalls, OneOfTwoViewsOfOneValue) {
   for (int i = 0; i < 2; ++i) {
     x.mutable_grad().reset();
     (std::get<0>(f(x)) * 2).sum().backward();
-    expect_near(x.grad(), x.exp() * 2, 1e-6);
+    expect_close(x.grad(), x.exp() * 2, 1e-6);
   }
 }
 
@@ -448,7 +448,7 @@ TEST(DifferentiatedCalls, ResultsThatNobodyUsesDoNotSpoilTheOthers) {
     const std::vector<bool> use{false, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
     const Tensor eager = grads(fn, use);
     EXPECT_FALSE(eager.isnan().any().item<bool>());
-    expect_near(grads(f, use), eager, 1e-6);
+    expect_close(grads(f, use), eager, 1e-6);
   }
   EXPECT_TRUE(grads(f, {true, true, true, true}).isnan().any().item<bool>());
   EXPECT_EQ(f.graph_count(), 1);

@@ -11,14 +11,14 @@
 namespace tandem {
 namespace {
 
-Tensor leaf(ArrayRef<int64_t> sizes) { return randn(sizes).set_requires_grad(true); }
+Tensor random_leaf(ArrayRef<int64_t> sizes) { return randn(sizes).set_requires_grad(true); }
 
 /// Two parameters, of which the loss depends on one only if `both` is false.
 struct Net {
   Net() {
     manual_seed(3);
-    w = leaf({4, 3});
-    b = leaf({3});
+    w = random_leaf({4, 3});
+    b = random_leaf({3});
   }
   Tensor loss(const Tensor& x, bool both = true) const {
     const Tensor y = x.mm(w);
@@ -184,8 +184,8 @@ TEST(CompiledGradients, SumsOfSeveralBackwardsAndDoubleClears) {
   const auto f = compile([&](const Tensor& x) { return step(net, x); }, {.verify = true});
   const Tensor x = randn({5, 4});
   for (int i = 0; i < 3; ++i) {
-    expect_near(f(x), step(eager, x), 1e-6);
-    expect_near(net.w.grad(), eager.w.grad(), 1e-6);
+    expect_close(f(x), step(eager, x), 1e-6);
+    expect_close(net.w.grad(), eager.w.grad(), 1e-6);
     EXPECT_FALSE(net.b.grad().defined());
   }
   EXPECT_EQ(f.graph_count(), 1u);
@@ -198,9 +198,9 @@ TEST(CompiledGradients, LeavesThatAreArguments) {
     return w.grad().sum();
   });
   for (int i = 0; i < 3; ++i) {
-    const Tensor w = leaf({4});
+    const Tensor w = random_leaf({4});
     if (i == 2) w.mutable_grad() = ones({4});
-    expect_near(f(w), 2 * w.detach().sum(), 1e-6);
+    expect_close(f(w), 2 * w.detach().sum(), 1e-6);
     expect_same(w.grad(), 2 * w.detach());
   }
   EXPECT_EQ(f.graph_count(), 1u);
@@ -208,7 +208,7 @@ TEST(CompiledGradients, LeavesThatAreArguments) {
 
 TEST(CompiledGradients, GradientsThatAreViewsOfOneValue) {
   // Both parameters get the same ones, expanded, and neither tensor may see the other's writes.
-  const Tensor a = leaf({3, 2}), b = leaf({3, 2});
+  const Tensor a = random_leaf({3, 2}), b = random_leaf({3, 2});
   const auto f = compile([&] {
     autograd::clear_grad(a, false);
     autograd::clear_grad(b, false);
@@ -241,7 +241,7 @@ TEST(CompiledGradients, AThrowInTheFunctionLeavesGradientsAsTheyWere) {
 }
 
 TEST(CompiledGradients, SteadyStepsTakeNoMemoryForGradients) {
-  const Tensor w = leaf({64, 64});
+  const Tensor w = random_leaf({64, 64});
   const auto step = compile([&](const Tensor& x) {
     autograd::clear_grad(w, false);
     const Tensor loss = x.mm(w).pow(2).sum();

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tandem/core/apply.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem {
@@ -15,12 +16,19 @@ inline void expect_same(const Tensor& got, const Tensor& expected) {
                                                      << expected.detach();
 }
 
-inline void expect_near(const Tensor& got, const Tensor& expected, double tolerance) {
+inline void expect_close(const Tensor& got, const Tensor& expected, double tolerance) {
   ASSERT_TRUE(got.defined() && expected.defined());
   EXPECT_TRUE(allclose(got.detach(), expected.detach(), tolerance, tolerance))
       << got.detach() << "\n instead of\n"
       << expected.detach();
 }
+
+/// How many ops have run since it was made.
+class OpCount : public OpObserver {
+ public:
+  int count = 0;
+  void ran(const OpDef&) override { ++count; }
+};
 
 inline Tensor get_default_generator_state() { return default_generator().get_state(); }
 

@@ -250,7 +250,8 @@ class Step {
 };
 
 /// Equal up to a part of the largest value.
-void expect_close(const Tensor& got, const Tensor& want, double tolerance, const char* what) {
+void expect_close_to_largest(const Tensor& got, const Tensor& want, double tolerance,
+                             const char* what) {
   ASSERT_EQ(got.defined(), want.defined()) << what;
   if (!want.defined()) return;
   ASSERT_EQ(str(got.type_of()), str(want.type_of())) << what;
@@ -273,15 +274,16 @@ void compare(unsigned seed, int64_t large) {
     const std::vector<Tensor> want = Step(eager, random).run(now), got = compiled(now.clone());
     const double tolerance = 1e-3 * (1 + call);
     ASSERT_EQ(got.size(), want.size());
-    for (size_t k = 0; k < want.size(); ++k) expect_close(got[k], want[k], tolerance, "result");
+    for (size_t k = 0; k < want.size(); ++k)
+      expect_close_to_largest(got[k], want[k], tolerance, "result");
     for (size_t k = 0; k < model.parameters.size(); ++k) {
       const Tensor &p = model.parameters[k], &q = eager.parameters[k];
-      expect_close(p.detach(), q.detach(), tolerance, "parameter");
-      expect_close(p.grad(), q.grad(), tolerance, "gradient");
-      expect_close(model.moments[k], eager.moments[k], tolerance, "moment");
+      expect_close_to_largest(p.detach(), q.detach(), tolerance, "parameter");
+      expect_close_to_largest(p.grad(), q.grad(), tolerance, "gradient");
+      expect_close_to_largest(model.moments[k], eager.moments[k], tolerance, "moment");
     }
     for (size_t k = 0; k < model.buffers.size(); ++k)
-      expect_close(model.buffers[k], eager.buffers[k], tolerance, "buffer");
+      expect_close_to_largest(model.buffers[k], eager.buffers[k], tolerance, "buffer");
   }
 }
 

@@ -34,9 +34,9 @@ TEST(Session, GradientsOfAnyOrder) {
   const auto [none] = b.gradients<1>(gw.sum(), {b.variable(zeros({2}))});
   Session s(b);
   const Tensor v = arange(1, 4, kFloat);
-  expect_near(s.run(gw, {{x, v}}), 3 * v.pow(3) * 4, 1e-6);
-  expect_near(s.run(gx, {{x, v}}), 3 * v.pow(2) * 8, 1e-6);
-  expect_near(s.run(gww, {{x, v}}), 6 * v.pow(3) * 2, 1e-6);
+  expect_close(s.run(gw, {{x, v}}), 3 * v.pow(3) * 4, 1e-6);
+  expect_close(s.run(gx, {{x, v}}), 3 * v.pow(2) * 8, 1e-6);
+  expect_close(s.run(gww, {{x, v}}), 6 * v.pow(3) * 2, 1e-6);
   expect_same(s.run(none), zeros({2}));
 }
 
@@ -111,9 +111,9 @@ TEST(Session, MatricesOfDeclaredDiagonals) {
   const std::vector<Tensor> eager = f(leaf);
   Session s(b);
   for (size_t i = 0; i < declared.size(); ++i) {
-    expect_near(s.run(declared[i], {{p, v}}), expected[i], 1e-6);
+    expect_close(s.run(declared[i], {{p, v}}), expected[i], 1e-6);
     const auto [g] = b.gradients<1>(declared[i].pow(2).sum(), {p});
-    expect_near(s.run(g, {{p, v}}), autograd::grad({eager[i].pow(2).sum()}, {leaf})[0], 1e-4);
+    expect_close(s.run(g, {{p, v}}), autograd::grad({eager[i].pow(2).sum()}, {leaf})[0], 1e-4);
   }
 }
 
@@ -211,16 +211,16 @@ TEST(Session, RandomOpsOnDeclaredTensorsDrawInEachRun) {
     const Tensor first = s.run(declared[i], {{p, v}}), between = rand({2});
     const Tensor second = s.run(declared[i], {{p, v}}), after = get_rng_state();
     manual_seed(3);
-    expect_near(first, ops[i](v), 1e-6);
+    expect_close(first, ops[i](v), 1e-6);
     expect_same(rand({2}), between);
-    expect_near(second, ops[i](v), 1e-6);
+    expect_close(second, ops[i](v), 1e-6);
     expect_same(get_rng_state(), after);
     EXPECT_FALSE(first.equal(second)) << i;
   }
   const Tensor kept = dropout(p, 0.5, true);
   const auto [g] = b.gradients<1>(kept.sum(), {p});
   const auto out = s.run({kept, g}, {{p, v}});
-  expect_near(out[0], out[1] * v, 1e-6);  // one mask in both
+  expect_close(out[0], out[1] * v, 1e-6);  // one mask in both
 }
 
 TEST(Session, AssignmentsHappenAfterEverythingWasRead) {
@@ -249,9 +249,9 @@ TEST(Session, MinimizeTakesTheStepsOfTheOptimiser) {
     Tensor p = start.clone();
     for (int i = 1; i <= 5; ++i) {
       const Tensor before = (p - target).pow(2).sum();
-      expect_near(s.run(train), before, 1e-5);
+      expect_close(s.run(train), before, 1e-5);
       update(p, 2 * (p - target), i);
-      expect_near(s.run(w), p, 1e-5);
+      expect_close(s.run(w), p, 1e-5);
     }
   };
   run(optim::SGDOptions(0.1), [](Tensor& p, const Tensor& g, int) { p = p - 0.1 * g; });
@@ -391,15 +391,15 @@ void check_trained(const char* what, M net, const Tensor& data, const F& forward
   Session s(b);
   for (int i = 0; i < 5; ++i) {
     const Tensor expected = forward(*eager, data).pow(2).mean();
-    expect_near(s.run(train, {{x, data}}), expected, 1e-5);
+    expect_close(s.run(train, {{x, data}}), expected, 1e-5);
     optimiser.zero_grad();
     expected.backward();
     optimiser.step();
   }
   for (size_t i = 0; i < net->parameters().size(); ++i)
-    expect_near(net->parameters()[i], eager->parameters()[i], 1e-5);
+    expect_close(net->parameters()[i], eager->parameters()[i], 1e-5);
   // It is an ordinary module all the while.
-  expect_near(forward(*net, data), forward(*eager, data), 1e-5);
+  expect_close(forward(*net, data), forward(*eager, data), 1e-5);
 }
 
 TEST(Session, ModulesAreTrainedInPlace) {
@@ -457,9 +457,9 @@ TEST(Session, WhatIsComputedOfAParameterFollowsIt) {
   const Tensor train = b.minimize((x * scaled).sum(), optim::SGDOptions(0.1), {w});
   Session s(b);
   expect_same(s.run(train, {{x, ones({2})}}), tensor(9.f));
-  expect_near(w, tensor({2.9f, 2.8f}), 1e-6);
-  expect_near(s.run(train, {{x, ones({2})}}), tensor(2.9f + 5.6f), 1e-6);
-  expect_near(s.run(scaled), tensor({2.8f, 5.2f}), 1e-6);
+  expect_close(w, tensor({2.9f, 2.8f}), 1e-6);
+  expect_close(s.run(train, {{x, ones({2})}}), tensor(2.9f + 5.6f), 1e-6);
+  expect_close(s.run(scaled), tensor({2.8f, 5.2f}), 1e-6);
   // Memory that is read in two ways.
   Builder two;
   const Tensor part = w[0], y = two.placeholder({});
@@ -482,7 +482,7 @@ TEST(Session, RunningStatisticsMoveOnWithTheRunsThatComputeThem) {
     const auto expect_same_state = [&] {
       const auto a = net->named_buffers(), b = eager->named_buffers();
       ASSERT_EQ(a.size(), 3u);
-      for (const auto& item : a) expect_near(item.value(), b[item.key()], 1e-6);
+      for (const auto& item : a) expect_close(item.value(), b[item.key()], 1e-6);
     };
     Builder b;
     const Tensor x = b.placeholder({16, 3}), y = b.placeholder({16, 1});
@@ -497,7 +497,7 @@ TEST(Session, RunningStatisticsMoveOnWithTheRunsThatComputeThem) {
     const Tensor data = randn({16, 3}), target = randn({16, 1});
     for (int i = 0; i < 5; ++i) {
       const Tensor expected = (eager->forward(data) - target).pow(2).mean();
-      expect_near(s.run(train, {{x, data}, {y, target}}), expected, 1e-6);
+      expect_close(s.run(train, {{x, data}, {y, target}}), expected, 1e-6);
       optimiser.zero_grad();
       expected.backward();
       optimiser.step();
@@ -505,16 +505,16 @@ TEST(Session, RunningStatisticsMoveOnWithTheRunsThatComputeThem) {
       // What needs no statistics of the batch reads those that there are, and leaves them.
       s.run(hidden, {{x, data}});
       eager->eval();
-      expect_near(s.run(prediction, {{x, data}}), eager->forward(data), 1e-5);
+      expect_close(s.run(prediction, {{x, data}}), eager->forward(data), 1e-5);
       eager->train();
       expect_same_state();
     }
     // Modules stay ordinary ones, between the runs too.
     net->train();
-    expect_near(net->forward(data), eager->forward(data), 1e-5);
+    expect_close(net->forward(data), eager->forward(data), 1e-5);
     expect_same_state();
-    expect_near(s.run(loss, {{x, data}, {y, target}}),
-                (eager->forward(data) - target).pow(2).mean(), 1e-5);
+    expect_close(s.run(loss, {{x, data}, {y, target}}),
+                 (eager->forward(data) - target).pow(2).mean(), 1e-5);
     expect_same_state();
   }
 }

@@ -6,8 +6,8 @@
 
 #include "tandem/autograd/gradcheck.h"
 #include "tandem/compile/compile.h"
-#include "tandem/core/apply.h"
 #include "tests/autograd/helpers.h"
+#include "tests/compile/helpers.h"
 
 namespace tandem {
 namespace {
@@ -38,12 +38,6 @@ std::vector<Tensor> jacobian_by_loop(F fn, const std::vector<Tensor>& inputs) {
   }
   return result;
 }
-
-class OpCount : public OpObserver {
- public:
-  int count = 0;
-  void ran(const OpDef&) override { ++count; }
-};
 
 TEST(Jacobian, OfPointwiseFunctionIsDiagonal) {
   const Tensor x = data({4});

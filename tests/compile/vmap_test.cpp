@@ -7,8 +7,8 @@
 #include "tandem/compile/compile.h"
 #include "tandem/compile/control_flow.h"
 #include "tandem/compile/transforms.h"
-#include "tandem/core/apply.h"
 #include "tests/autograd/helpers.h"
+#include "tests/compile/helpers.h"
 
 namespace tandem {
 namespace {
@@ -18,12 +18,6 @@ using test::expect_near;
 using test::leaf;
 
 Tensor row_norm(const Tensor& x) { return (x * x).sum().sqrt(); }
-
-class OpCount : public OpObserver {
- public:
-  int count = 0;
-  void ran(const OpDef&) override { ++count; }
-};
 
 TEST(Vmap, RunsAFunctionOfOneSampleOnAll) {
   const Tensor x = leaf({4, 3}).detach();

@@ -25,8 +25,8 @@ TEST(Watched, AFunctionMaySwitchBetweenTrainingAndEvaluation) {
     const Tensor x = randn({5, 3});
     const auto [a, b] = compiled(x);
     const auto [c, d] = eager(x);
-    expect_near(a, c, 1e-6);
-    expect_near(b, d, 1e-6);
+    expect_close(a, c, 1e-6);
+    expect_close(b, d, 1e-6);
     EXPECT_FALSE(norm->is_training());
     if (i == 2) norm->train();  // whatever it is before
   }
@@ -52,7 +52,7 @@ TEST(Watched, ContainersThatHaveChangedAreReadAnew) {
   const auto f = compile(fn);
   const Tensor x = randn({2, 3});
   const auto check = [&](size_t graphs) {
-    for (int i = 0; i < 2; ++i) expect_near(f(x), fn(x), 1e-6);
+    for (int i = 0; i < 2; ++i) expect_close(f(x), fn(x), 1e-6);
     EXPECT_EQ(f.graph_count(), graphs);
   };
   check(1);
@@ -80,7 +80,7 @@ TEST(Watched, ListsThatAFunctionFillsItself) {
     while (own->size() < 2) own->append(w.detach());
     return x * own[0] * own[1];
   });
-  for (int i = 0; i < 3; ++i) expect_near(f(ones({3})), w * w, 1e-6);
+  for (int i = 0; i < 3; ++i) expect_close(f(ones({3})), w * w, 1e-6);
   EXPECT_EQ(f.graph_count(), 1);
 }
 
@@ -104,8 +104,8 @@ TEST(Watched, OptimisersNoticeOtherParameters) {
   const auto eager = step(first, a);
   const auto compiled = compile(step(second, b));
   const auto check = [&] {
-    for (int i = 0; i < 3; ++i) expect_near(compiled(), eager(), 1e-6);
-    for (size_t i = 0; i < 3; ++i) expect_near(b[i], a[i], 1e-6);
+    for (int i = 0; i < 3; ++i) expect_close(compiled(), eager(), 1e-6);
+    for (size_t i = 0; i < 3; ++i) expect_close(b[i], a[i], 1e-6);
   };
   check();
   first.param_groups()[0].params().push_back(a[1]);

@@ -3,19 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tandem/ops/ops.h"
+#include "tests/core/counting.h"
 
 namespace tandem {
 namespace {
-
-// 0, 1, 2, ... in row-major order.
-Tensor counting(IntArrayRef sizes, DType t = kFloat) {
-  Tensor x = empty(sizes, t);
-  dispatch(t, [&]<class T>(T) {
-    for (int64_t i = 0; i < x.numel(); ++i)
-      x.data_ptr<T>()[i] = static_cast<T>(static_cast<float>(i));
-  });
-  return x;
-}
 
 TEST(Tensor, MetadataOfAFreshTensor) {
   const Tensor x = zeros({2, 3, 4});

@@ -2,17 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "tandem/ops/ops.h"
+#include "tests/core/counting.h"
 
 namespace tandem {
 namespace {
 
-Tensor counting(IntArrayRef sizes) {
-  Tensor x = empty(sizes);
-  for (int64_t i = 0; i < x.numel(); ++i) x.data_ptr<float>()[i] = static_cast<float>(i);
-  return x;
-}
-
-std::vector<float> values(const Tensor& x) {
+std::vector<float> floats_of(const Tensor& x) {
   const Tensor c = x.contiguous();
   return {c.data_ptr<float>(), c.data_ptr<float>() + c.numel()};
 }
@@ -20,26 +15,26 @@ std::vector<float> values(const Tensor& x) {
 TEST(View, WritesReachTheBase) {
   Tensor x = counting({2, 3});
   x[0].fill_(9);
-  EXPECT_EQ(values(x), (std::vector<float>{9, 9, 9, 3, 4, 5}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{9, 9, 9, 3, 4, 5}));
   x.t()[1].add_(1);
-  EXPECT_EQ(values(x), (std::vector<float>{9, 10, 9, 3, 5, 5}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{9, 10, 9, 3, 5, 5}));
   x.slice(1, 0, 3, 2).mul_(2);
-  EXPECT_EQ(values(x), (std::vector<float>{18, 10, 18, 6, 5, 10}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{18, 10, 18, 6, 5, 10}));
   x.view({6}).narrow(0, 4, 2).zero_();
-  EXPECT_EQ(values(x), (std::vector<float>{18, 10, 18, 6, 0, 0}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{18, 10, 18, 6, 0, 0}));
   x.select(1, 2).copy_(counting({2}));
-  EXPECT_EQ(values(x), (std::vector<float>{18, 10, 0, 6, 0, 1}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{18, 10, 0, 6, 0, 1}));
 }
 
 TEST(View, AssigningToATemporaryWritesIntoIt) {
   Tensor x = zeros({2, 2});
   x[0] = ones({2});
   x[1][1] = 7;
-  EXPECT_EQ(values(x), (std::vector<float>{1, 1, 0, 7}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{1, 1, 0, 7}));
   const Tensor y = x;
   Tensor z = y;
   z = zeros({3});  // a named handle is bound to something else; nothing is written
-  EXPECT_EQ(values(x), (std::vector<float>{1, 1, 0, 7}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{1, 1, 0, 7}));
 }
 
 TEST(View, BaseIsNeverAViewItself) {
@@ -72,21 +67,21 @@ TEST(View, VersionsAreShared) {
 TEST(View, OverlappingOperandsOfAnInPlaceOp) {
   Tensor x = counting({4});
   x.narrow(0, 1, 3).copy_(x.narrow(0, 0, 3));
-  EXPECT_EQ(values(x), (std::vector<float>{0, 0, 1, 2}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{0, 0, 1, 2}));
   Tensor m = counting({3, 3});
   m.add_(m.t());
-  EXPECT_EQ(values(m), (std::vector<float>{0, 4, 8, 4, 8, 12, 8, 12, 16}));
+  EXPECT_EQ(floats_of(m), (std::vector<float>{0, 4, 8, 4, 8, 12, 8, 12, 16}));
   Tensor y = counting({5});
   y.narrow(0, 0, 4).add_(y.narrow(0, 1, 4));
-  EXPECT_EQ(values(y), (std::vector<float>{1, 3, 5, 7, 4}));
+  EXPECT_EQ(floats_of(y), (std::vector<float>{1, 3, 5, 7, 4}));
 }
 
 TEST(View, ExpandedTensorsCannotBeWritten) {
   Tensor x = ones({1, 3});
   EXPECT_THROW(x.expand({2, 3}).add_(1), Error);
-  EXPECT_EQ(values(x), (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{1, 1, 1}));
   EXPECT_NO_THROW(x.expand({1, 3}).add_(1));
-  EXPECT_EQ(values(x), (std::vector<float>{2, 2, 2}));
+  EXPECT_EQ(floats_of(x), (std::vector<float>{2, 2, 2}));
 }
 
 TEST(View, ShapesOfViews) {

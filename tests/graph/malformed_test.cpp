@@ -187,7 +187,7 @@ const Case kCases[] = {
      "a value of float32 [4] cannot be written to float32 [3, 4]"},
 };
 
-std::string error_of(std::string_view text) {
+std::string error_of_text(std::string_view text) {
   try {
     Graph::parse(text);
   } catch (const Error& e) {
@@ -199,7 +199,7 @@ std::string error_of(std::string_view text) {
 TEST(MalformedGraphs, EachIsRefusedWithItsMessage) {
   EXPECT_GE(std::size(kCases), 40u);
   for (const Case& c : kCases) {
-    const std::string message = error_of(c.text);
+    const std::string message = error_of_text(c.text);
     EXPECT_EQ(message.rfind("graph text, line ", 0), 0u) << message << "\n" << c.text;
     EXPECT_NE(message.find(c.message), std::string::npos)
         << "got:    " << message << "\nwanted: " << c.message << "\nfor:\n"
@@ -294,7 +294,7 @@ TEST(MalformedGraphs, RandomDamage) {
 TEST(MalformedGraphs, NestingHasAnEnd) {
   std::string text = "graph()\n%0 = constant() {value=";
   for (int i = 0; i < 100000; ++i) text += '[';
-  EXPECT_NE(error_of(text).find("line 2"), std::string::npos);
+  EXPECT_NE(error_of_text(text).find("line 2"), std::string::npos);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ const std::string kMiddle =
     "%7 = cat(%5, %6, %4) {dim=0, lengths=[1024, 1024, 1024]} : float32 [3072, 1024]\n"
     "%8 = sum(%7) {dims=[0, 1], keepdim=false, dtype=undefined} : float32 []\n";
 
-size_t count(const Graph& g, const char* op) {
+size_t count_of(const Graph& g, const char* op) {
   size_t n = 0;
   for (const NodePtr& node : g.nodes) n += std::string_view(node->op->name) == op;
   return n;
@@ -46,8 +46,8 @@ TEST(Rematerialise, MakesAgainWhatWaitsBesideWhatItIsMadeOf) {
              "return %11\n");
   const Graph after = rematerialise(before.clone());
   verify(after, "test");
-  EXPECT_EQ(count(before, "relu"), 1u);
-  EXPECT_EQ(count(after, "relu"), 2u);
+  EXPECT_EQ(count_of(before, "relu"), 1u);
+  EXPECT_EQ(count_of(after, "relu"), 2u);
   EXPECT_EQ(after.nodes.size(), before.nodes.size() + 1);
   EXPECT_LE(peak_bytes(after), peak_bytes(before) - (4 << 20));
   manual_seed(1);
@@ -109,8 +109,8 @@ TEST(Rematerialise, ChainsAreMadeAgainInOrder) {
              "return %14\n");
   const Graph after = rematerialise(before.clone());
   verify(after, "test");
-  EXPECT_EQ(count(after, "relu"), 2u);
-  EXPECT_EQ(count(after, "add"), 2u);
+  EXPECT_EQ(count_of(after, "relu"), 2u);
+  EXPECT_EQ(count_of(after, "add"), 2u);
   EXPECT_LE(peak_bytes(after), peak_bytes(before) - (8 << 20));
   manual_seed(2);
   const Tensor x = randn({1024, 1024}) * 0.01, y = randn({1024, 1024}) * 0.01;

@@ -10,7 +10,7 @@
 namespace tandem::jit::test {
 namespace {
 
-std::vector<double> numbers(int64_t n, unsigned seed, double nan_every = 0) {
+std::vector<double> row_numbers(int64_t n, unsigned seed, double nan_every = 0) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0, 1.5);
   std::vector<double> result;
@@ -86,7 +86,7 @@ TEST(Rows, ReduceInTheOrderOfTheEagerKernel) {
         const LoopFunction f = function_of(nest);
         for (const int64_t n : lengths) {
           const Eager eager = {3, n};
-          Buffer in(dtype, numbers(3 * n, static_cast<unsigned>(n), n % 7 == 0 ? 20 : 0));
+          Buffer in(dtype, row_numbers(3 * n, static_cast<unsigned>(n), n % 7 == 0 ? 20 : 0));
           Buffer before = in;
           if (heavy) before = eager.map(MapFn::erf, {&before});
           if (heavy) before = eager.map(MapFn::tanh, {&before});
@@ -140,7 +140,7 @@ TEST(Rows, SoftmaxIsThreePassesWithOneKeptRow) {
     const LoopFunction f = function_of(nest);
     for (const int64_t n : {1, 2, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 100, 1000, 5000, 9001}) {
       const Eager eager = {4, n};
-      Buffer in(kFloat, numbers(4 * n, static_cast<unsigned>(n)));
+      Buffer in(kFloat, row_numbers(4 * n, static_cast<unsigned>(n)));
       Buffer top = eager.reduce(kernels::ReduceFn::Max, in);
       Buffer d = eager.map(MapFn::sub, {&in, &top});
       Buffer ex = eager.map(MapFn::exp, {&d});
@@ -183,8 +183,8 @@ TEST(Rows, LayerNormWithMeanAndScaleByRow) {
   for (const int64_t n : {1, 5, 10, 16, 17, 40, 768, 5000}) {
     const int64_t rows = 5;
     const Eager eager = {rows, n};
-    Buffer in(kFloat, numbers(rows * n, static_cast<unsigned>(n) + 1));
-    Buffer w(kFloat, numbers(rows, 3)), e(kFloat, std::vector<double>(1, 1e-5));
+    Buffer in(kFloat, row_numbers(rows * n, static_cast<unsigned>(n) + 1));
+    Buffer w(kFloat, row_numbers(rows, 3)), e(kFloat, std::vector<double>(1, 1e-5));
     Buffer e_rows(kFloat, std::vector<double>(static_cast<size_t>(rows), 1e-5));
     Buffer m = eager.reduce(kernels::ReduceFn::Mean, in);
     Buffer dev = eager.map(MapFn::sub, {&in, &m});
@@ -218,7 +218,7 @@ TEST(Rows, OneHotByComparingTheColumn) {
   const LoopFunction f = function_of(nest);
   for (const int64_t n : {3, 10, 16, 50, 5000}) {
     const int64_t rows = 6;
-    Buffer in(kFloat, numbers(rows * n, 9)), indices(kLong, rows);
+    Buffer in(kFloat, row_numbers(rows * n, 9)), indices(kLong, rows);
     for (int64_t r = 0; r < rows; ++r) indices.as<int64_t>()[r] = r * 7919 % n;
     std::vector<Buffer> buffers = {in, indices, Buffer(kFloat, rows)};
     run(nest, f, rows, n, buffers);
@@ -275,7 +275,7 @@ TEST(Rows, AnyStridesInAnyNumberOfDimensions) {
         }
         call.strides.insert(call.strides.end(), strides.begin(), strides.end());
         buffers.emplace_back(o.dtype, k == 3 ? std::vector<double>(static_cast<size_t>(span), 7)
-                                             : numbers(span, static_cast<unsigned>(k + round)));
+                                             : row_numbers(span, static_cast<unsigned>(k + round)));
       }
       for (Buffer& buffer : buffers) call.data.push_back(buffer.bytes.data());
       Buffer want = buffers[3];
@@ -346,7 +346,7 @@ TEST(Strips, ALongChainIsCutBetweenItsFunctions) {
     const LoopFunction f = function_of(nest);
     for (const int64_t n : {1, 7, 8, 33, 255, 256, 257, 300, 512, 513, 1000, 2049}) {
       const Eager eager = {1, n};
-      Buffer in(dtype, numbers(n, static_cast<unsigned>(n), 20));
+      Buffer in(dtype, row_numbers(n, static_cast<unsigned>(n), 20));
       Buffer want = in;
       for (const MapFn fn : chain) want = eager.map(fn, {&want});
       // In two parts, as threads would do it, over its own input and with a guard behind it.
@@ -402,8 +402,8 @@ TEST(Strips, KeepWhatLaterPassesNeed) {
   for (const int64_t n : {1, 9, 40, 256, 259, 700}) {
     const int64_t rows = 3;
     const Eager eager = {rows, n};
-    Buffer bx(kFloat, numbers(rows * n, 1, 30)), by(kFloat, numbers(rows, 2)),
-        bz(kFloat, numbers(rows * n, 3));
+    Buffer bx(kFloat, row_numbers(rows * n, 1, 30)), by(kFloat, row_numbers(rows, 2)),
+        bz(kFloat, row_numbers(rows * n, 3));
     Buffer xy = eager.map(MapFn::mul, {&bx, &by}), xz = eager.map(MapFn::add, {&bx, &bz});
     Buffer ba = eager.map(MapFn::tanh, {&xy}), bb = eager.map(MapFn::sigmoid, {&xz});
     Buffer ab = eager.map(MapFn::sub, {&ba, &bb});

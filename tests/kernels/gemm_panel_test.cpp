@@ -9,7 +9,7 @@ namespace tandem::kernels::detail {
 namespace {
 
 template <class T>
-void check(int64_t m, int64_t k, int64_t width, bool transposed) {
+void check_panel(int64_t m, int64_t k, int64_t width, bool transposed) {
   const PanelOps<T>& ops = panel_ops<T>();
   ASSERT_LE(ops.cols, kMostPanelCols);
   ASSERT_LE(width, ops.cols);
@@ -37,16 +37,16 @@ void check(int64_t m, int64_t k, int64_t width, bool transposed) {
 TEST(PanelOps, MultiplyAnyNumberOfRows) {
   for (int64_t m = 1; m <= 14; ++m)
     for (const int64_t k : {1, 7, 64}) {
-      check<float>(m, k, panel_ops<float>().cols, m % 2 == 0);
-      check<double>(m, k, panel_ops<double>().cols, m % 2 == 1);
+      check_panel<float>(m, k, panel_ops<float>().cols, m % 2 == 0);
+      check_panel<double>(m, k, panel_ops<double>().cols, m % 2 == 1);
     }
 }
 
 TEST(PanelOps, PadsWithZeros) {
   for (int64_t width = 1; width < panel_ops<float>().cols; ++width)
-    check<float>(5, 9, width, width % 2 == 0);
+    check_panel<float>(5, 9, width, width % 2 == 0);
   for (int64_t width = 1; width < panel_ops<double>().cols; ++width)
-    check<double>(5, 9, width, width % 2 == 0);
+    check_panel<double>(5, 9, width, width % 2 == 0);
 }
 
 }  // namespace

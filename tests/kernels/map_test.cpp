@@ -22,19 +22,19 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Memory with guard bytes around it, and an Array that looks at it with any strides.
-struct Block {
+struct Guarded {
   DType dtype;
   Dims sizes, strides;
   std::vector<char> memory;
   static constexpr size_t kGuard = 128;
 
-  Block(DType t, Dims size, Dims stride) : dtype(t), sizes(size), strides(stride) {
+  Guarded(DType t, Dims size, Dims stride) : dtype(t), sizes(size), strides(stride) {
     int64_t extent = 1;
     for (size_t d = 0; d < sizes.size(); ++d) extent += (sizes[d] - 1) * strides[d];
     if (numel_of(sizes) == 0) extent = 0;
     memory.assign(extent * size_of(t) + 2 * kGuard, '\x5a');
   }
-  Block(DType t, Dims size) : Block(t, size, contiguous_strides(size)) {}
+  Guarded(DType t, Dims size) : Guarded(t, size, contiguous_strides(size)) {}
 
   Array array() {
     Array a;
@@ -75,7 +75,7 @@ struct Block {
 };
 
 /// Small whole numbers that every dtype but bool holds; halves for floats.
-void randomize(Block& b, std::mt19937& random, bool positive = false) {
+void randomize(Guarded& b, std::mt19937& random, bool positive = false) {
   for (int64_t i = 0; i < b.numel(); ++i) {
     double v = static_cast<int>(random() % 15) - 7;
     if (b.dtype == kBool) v = random() & 1;
@@ -98,20 +98,20 @@ int64_t broadcast_index(int64_t linear, const Dims& to, const Dims& from) {
   return index;
 }
 
-struct Layout {
+struct Placement {
   Dims sizes, strides;
 };
 /// Layouts of a result of shape [3, 5, 37] and of operands that broadcast to it.
-const std::vector<Layout>& out_layouts() {
-  static const std::vector<Layout> all = {
+const std::vector<Placement>& out_layouts() {
+  static const std::vector<Placement> all = {
       {{3, 5, 37}, {185, 37, 1}},  // contiguous
       {{3, 5, 37}, {1, 3, 15}},    // transposed
       {{3, 5, 37}, {400, 75, 2}},  // gaps
   };
   return all;
 }
-const std::vector<Layout>& in_layouts() {
-  static const std::vector<Layout> all = {
+const std::vector<Placement>& in_layouts() {
+  static const std::vector<Placement> all = {
       {{3, 5, 37}, {185, 37, 1}},
       {{3, 5, 37}, {1, 3, 15}},
       {{3, 5, 37}, {400, 75, 2}},
@@ -128,10 +128,10 @@ const std::vector<Layout>& in_layouts() {
 TEST(Map, AddOfEveryDtypeAndLayout) {
   std::mt19937 random(1);
   for (DType t : kAll) {
-    for (const Layout& o : out_layouts()) {
-      for (const Layout& a : in_layouts()) {
-        for (const Layout& b : in_layouts()) {
-          Block x(t, a.sizes, a.strides), y(t, b.sizes, b.strides), out(t, o.sizes, o.strides);
+    for (const Placement& o : out_layouts()) {
+      for (const Placement& a : in_layouts()) {
+        for (const Placement& b : in_layouts()) {
+          Guarded x(t, a.sizes, a.strides), y(t, b.sizes, b.strides), out(t, o.sizes, o.strides);
           randomize(x, random);
           randomize(y, random);
           const Array in[] = {x.array(), y.array()};
@@ -154,7 +154,7 @@ TEST(Map, MixedDtypes) {
   for (DType a : kAll) {
     for (DType b : kAll) {
       for (const DType compute : {kFloat, kDouble, kLong}) {
-        Block x(a, {40, 3}), y(b, {3}), out(promote_types(a, b), {40, 3}, {1, 41});
+        Guarded x(a, {40, 3}), y(b, {3}), out(promote_types(a, b), {40, 3}, {1, 41});
         randomize(x, random);
         randomize(y, random);
         const Array in[] = {x.array(), y.array()};
@@ -175,7 +175,7 @@ TEST(Map, MixedDtypes) {
 TEST(Map, EveryLengthAndInPlace) {
   for (DType t : {kFloat, kDouble, kLong, kInt, kHalf}) {
     for (int64_t n = 0; n < 70; ++n) {
-      Block x(t, {n}), y(t, {n}), s(t, {});
+      Guarded x(t, {n}), y(t, {n}), s(t, {});
       for (int64_t i = 0; i < n; ++i) x.set(i, i), y.set(i, 2 * i);
       s.set(0, 3);
       const Array in[] = {x.array(), y.array()};
@@ -192,7 +192,7 @@ TEST(Map, EveryLengthAndInPlace) {
 }
 
 TEST(Map, AScalarInsideTheOutput) {
-  Block x(kFloat, {100000});
+  Guarded x(kFloat, {100000});
   for (int64_t i = 0; i < x.numel(); ++i) x.set(i, 5);
   Array first = x.array();
   first.ndim = 0;
@@ -206,7 +206,7 @@ TEST(Map, ComparisonsGiveBoolOrWhateverTheOutputIs) {
   std::mt19937 random(3);
   for (DType t : kAll) {
     for (DType result : {kBool, kFloat, kLong, kHalf}) {
-      Block x(t, {71}), y(t, {71}), out(result, {71});
+      Guarded x(t, {71}), y(t, {71}), out(result, {71});
       randomize(x, random);
       randomize(y, random);
       const Array in[] = {x.array(), y.array()};
@@ -224,7 +224,7 @@ TEST(Map, WhereTakesAnyCondition) {
   for (DType c : kAll) {
     for (DType t : kAll) {
       for (int64_t n : {1, 5, 64, 600}) {
-        Block cond(c, {n}), x(t, {n}), y(t, {}), out(t, {n});
+        Guarded cond(c, {n}), x(t, {n}), y(t, {}), out(t, {n});
         randomize(cond, random);
         randomize(x, random);
         randomize(y, random);
@@ -239,14 +239,14 @@ TEST(Map, WhereTakesAnyCondition) {
 }
 
 double apply1(MapFn fn, double x, DType t, MapParams p = {}) {
-  Block in(t, {}), out(t, {});
+  Guarded in(t, {}), out(t, {});
   in.set(0, x);
   const Array a[] = {in.array()};
   map(fn, a, 1, out.array(), t, p);
   return out.get(0);
 }
 double apply2(MapFn fn, double x, double y, DType t, MapParams p = {}) {
-  Block a(t, {}), b(t, {}), out(t, {});
+  Guarded a(t, {}), b(t, {}), out(t, {});
   a.set(0, x);
   b.set(0, y);
   const Array in[] = {a.array(), b.array()};
@@ -603,7 +603,7 @@ TEST(Map, BinaryFormulas) {
 TEST(Map, ThreadsDoNotChangeAnything) {
   const int before = get_num_threads();
   std::mt19937 random(5);
-  Block x(kFloat, {300, 701}), y(kHalf, {701}), a(kFloat, {300, 701}), b(kFloat, {300, 701});
+  Guarded x(kFloat, {300, 701}), y(kHalf, {701}), a(kFloat, {300, 701}), b(kFloat, {300, 701});
   randomize(x, random);
   randomize(y, random);
   const Array in[] = {x.array(), y.array()};
@@ -618,7 +618,7 @@ TEST(Map, ThreadsDoNotChangeAnything) {
 }
 
 TEST(Map, AnErrorInAThreadReachesTheCaller) {
-  Block x(kLong, {200000}), y(kLong, {200000}), out(kLong, {200000});
+  Guarded x(kLong, {200000}), y(kLong, {200000}), out(kLong, {200000});
   for (int64_t i = 0; i < x.numel(); ++i) x.set(i, 6), y.set(i, i == 150000 ? 0 : 2);
   const Array in[] = {x.array(), y.array()};
   EXPECT_THROW(map(MapFn::floor_divide, in, 2, out.array(), kLong), Error);
@@ -629,7 +629,7 @@ TEST(Map, EveryFunctionHasItsKernels) {
     const MapFn fn = static_cast<MapFn>(i);
     for (DType t : {kFloat, kDouble, kLong}) {
       if (!(map_info(fn).types & (t == kLong ? kMapI : kMapF))) continue;
-      Block x(t, {9}), out(t, {9});
+      Guarded x(t, {9}), out(t, {9});
       for (int k = 0; k < 9; ++k) x.set(k, k + 1);
       const Array in[] = {x.array(), x.array(), x.array()};
       map(fn, in, map_arity(fn), out.array(), t, {1, 1, 1});
@@ -642,9 +642,9 @@ TEST(Copy, EveryPairOfDtypesAndLayouts) {
   std::mt19937 random(6);
   for (DType from : kAll) {
     for (DType to : kAll) {
-      for (const Layout& o : out_layouts()) {
-        for (const Layout& l : in_layouts()) {
-          Block src(from, l.sizes, l.strides), dst(to, o.sizes, o.strides);
+      for (const Placement& o : out_layouts()) {
+        for (const Placement& l : in_layouts()) {
+          Guarded src(from, l.sizes, l.strides), dst(to, o.sizes, o.strides);
           randomize(src, random);
           copy(src.array(), dst.array());
           ASSERT_TRUE(dst.guards_intact());
@@ -665,7 +665,8 @@ TEST(Copy, EveryPairOfDtypesAndLayouts) {
 TEST(Copy, Transposed) {
   for (DType t : kAll) {
     for (auto [r, c] : {std::pair<int64_t, int64_t>{8, 8}, {33, 65}, {100, 7}, {257, 129}}) {
-      Block src(t, {3, r, c}, {r * c, 1, r}), dst(t, {3, r, c}), back(t, {3, r, c}, {r * c, 1, r});
+      Guarded src(t, {3, r, c}, {r * c, 1, r}), dst(t, {3, r, c}),
+          back(t, {3, r, c}, {r * c, 1, r});
       for (int64_t i = 0; i < src.numel(); ++i) src.set(i, i % 120);
       copy(src.array(), dst.array());
       copy(dst.array(), back.array());
@@ -682,9 +683,9 @@ TEST(Copy, WhatDoesNotFitIsDefined) {
                                    2147483647.5, -2147483648.5, 9.3e18, -9.3e18, 300,   -1};
   const auto n = static_cast<int64_t>(odd.size());
   for (DType from : {kDouble, kFloat}) {
-    Block src(from, {n});
+    Guarded src(from, {n});
     for (int64_t i = 0; i < n; ++i) src.set(i, odd[i]);
-    Block wide(kLong, {n}), narrow(kInt, {n}), byte(kByte, {n}), truth(kBool, {n});
+    Guarded wide(kLong, {n}), narrow(kInt, {n}), byte(kByte, {n}), truth(kBool, {n});
     copy(src.array(), wide.array());
     copy(src.array(), narrow.array());
     copy(src.array(), byte.array());
@@ -730,8 +731,8 @@ TEST(Copy, SixteenBitFloatsRoundToNearestEvenAndKeepDenormals) {
 
 TEST(Fill, EveryDtypeAndLayout) {
   for (DType t : kAll) {
-    for (const Layout& o : out_layouts()) {
-      Block dst(t, o.sizes, o.strides);
+    for (const Placement& o : out_layouts()) {
+      Guarded dst(t, o.sizes, o.strides);
       const std::vector<char> before = dst.memory;
       fill(dst.array(), 3.75);
       ASSERT_TRUE(dst.guards_intact());

@@ -17,15 +17,15 @@
 namespace tandem::kernels {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr double kMaxUlp = 2.0;
 
 /// Distance of `got` from the exact result in units of the last place that a float has there.
 double ulps(float got, double exact) {
   const float rounded = static_cast<float>(exact);
-  if (std::isnan(exact)) return std::isnan(got) ? 0 : kInf;
-  if (std::isnan(got)) return kInf;
+  if (std::isnan(exact)) return std::isnan(got) ? 0 : kInfinity;
+  if (std::isnan(got)) return kInfinity;
   if (std::isinf(rounded) || std::isinf(got)) {
     if (rounded == got) return 0;
     // Overflow may come one step early or late.
@@ -33,9 +33,9 @@ double ulps(float got, double exact) {
     return std::fabs(exact) >= edge * (1 - 1e-6) && std::signbit(got) == std::signbit(rounded) &&
                    std::fabs(got) >= edge * (1 - 1e-6)
                ? 1
-               : kInf;
+               : kInfinity;
   }
-  if (exact == 0 && got == 0) return std::signbit(exact) == std::signbit(got) ? 0 : kInf;
+  if (exact == 0 && got == 0) return std::signbit(exact) == std::signbit(got) ? 0 : kInfinity;
   int exponent;
   std::frexp(exact, &exponent);
   const double unit = std::ldexp(1.0, std::max(exponent - 24, -149));
@@ -52,7 +52,7 @@ const std::vector<float>& all_floats() {
     std::vector<float> centres = {0,           0x1p-126f,   1,      2,      0.5f,    0.625f,
                                   1.41421356f, 0.70710678f, 88.72f, 87.34f, 103.97f, 104,
                                   9.01f,       10.05f,      3.92f,  20,     128,     126,
-                                  149,         150,         16,     1e10f,  0x1p20f, kInf};
+                                  149,         150,         16,     1e10f,  0x1p20f, kInfinity};
     for (int k = 1; k <= 64; ++k) centres.push_back(static_cast<float>(k * 0.78539816339744830962));
     for (float c : centres) {
       for (float s : {c, -c}) {
@@ -64,7 +64,7 @@ const std::vector<float>& all_floats() {
         }
       }
     }
-    for (float s : {kNaN, -kNaN, kInf, -kInf, 0.0f, -0.0f}) v.push_back(s);
+    for (float s : {kNotANumber, -kNotANumber, kInfinity, -kInfinity, 0.0f, -0.0f}) v.push_back(s);
     return v;
   }();
   return samples;
@@ -119,7 +119,7 @@ void check_binary(MapFn fn, double (*reference)(double, double)) {
   std::vector<float> x, y;
   const std::vector<float> special = {
       0,      -0.0f, 1,     -1,         2,          -2,          3,          -3,      0.5f,
-      -0.5f,  2.5f,  -2.5f, kInf,       -kInf,      kNaN,        1e-45f,     -1e-45f, 1e38f,
+      -0.5f,  2.5f,  -2.5f, kInfinity,  -kInfinity, kNotANumber, 1e-45f,     -1e-45f, 1e38f,
       -1e38f, 1e30f, 0.1f,  1.0000001f, 0.9999999f, 16777217.0f, 16777215.0f};
   for (float a : special)
     for (float b : special) x.push_back(a), y.push_back(b);

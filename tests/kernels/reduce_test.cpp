@@ -68,7 +68,7 @@ struct Mask {
   bool on[8];
 };
 
-double reference(ReduceFn fn, const std::vector<double>& v, double p) {
+double reference_of(ReduceFn fn, const std::vector<double>& v, double p) {
   double sum = 0, prod = 1, top = -kInf, low = kInf, count = 0, nansum = 0, power = 0, amax = 0;
   for (double x : v) {
     sum += x;
@@ -123,7 +123,7 @@ DType result_dtype(ReduceFn fn, DType in) {
   }
 }
 
-double tolerance(DType t) {
+double tolerance_of(DType t) {
   switch (t) {
     case kHalf:
       return 2e-3;
@@ -157,7 +157,7 @@ TEST(Reduce, AgreesWithReferenceForEveryDTypeLayoutAndShape) {
             const auto& v = g[static_cast<size_t>(i)];
             double scale = 1;
             if (fn == ReduceFn::Sum) scale = std::max<double>(1, static_cast<double>(v.size()));
-            ASSERT_NEAR(out.get(i), reference(fn, v, 2), tolerance(dtype) * scale)
+            ASSERT_NEAR(out.get(i), reference_of(fn, v, 2), tolerance_of(dtype) * scale)
                 << name_of(dtype) << " fn " << int(fn) << " mask " << c.mask << " of "
                 << ArrayRef<int64_t>(c.sizes) << " layout " << int(layout) << " at " << i;
           }
@@ -178,8 +178,8 @@ TEST(Reduce, ProductsAndNorms) {
             Block out(reduced_sizes(c), dtype, layout);
             kernels::reduce(fn, in.array(), Mask(c.mask).on, out.array(), p);
             for (int64_t i = 0; i < out.numel(); ++i) {
-              const double want = reference(fn, g[static_cast<size_t>(i)], p);
-              ASSERT_NEAR(out.get(i), want, 8 * tolerance(dtype) * std::max(1.0, std::abs(want)))
+              const double want = reference_of(fn, g[static_cast<size_t>(i)], p);
+              ASSERT_NEAR(out.get(i), want, 8 * tolerance_of(dtype) * std::max(1.0, std::abs(want)))
                   << name_of(dtype) << " fn " << int(fn) << " p " << p << " mask " << c.mask
                   << " of " << ArrayRef<int64_t>(c.sizes) << " layout " << int(layout) << " at "
                   << i;
@@ -359,17 +359,17 @@ TEST(VarMean, AgreesWithReference) {
           const auto g = groups(in, c);
           for (int64_t i = 0; i < var.numel(); ++i) {
             const auto& x = g[static_cast<size_t>(i)];
-            const double mu = reference(ReduceFn::Mean, x, 0);
+            const double mu = reference_of(ReduceFn::Mean, x, 0);
             double ss = 0;
             for (double y : x) ss += (y - mu) * (y - mu);
-            ASSERT_NEAR(mean.get(i), mu, 4 * tolerance(dtype));
+            ASSERT_NEAR(mean.get(i), mu, 4 * tolerance_of(dtype));
             if (x.size() == 1) {
               EXPECT_TRUE(std::isnan(var.get(i)));
               continue;
             }
             double want = ss / static_cast<double>(x.size() - 1);
             if (root) want = std::sqrt(want);
-            ASSERT_NEAR(var.get(i), want, 2 * tolerance(dtype))
+            ASSERT_NEAR(var.get(i), want, 2 * tolerance_of(dtype))
                 << ArrayRef<int64_t>(c.sizes) << " mask " << c.mask << " layout " << int(layout);
           }
         }

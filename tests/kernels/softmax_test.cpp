@@ -38,7 +38,7 @@ struct Tensor {
 };
 
 template <class T>
-void check(std::vector<int64_t> shape, size_t dim, bool transposed, bool special) {
+void check_softmax(std::vector<int64_t> shape, size_t dim, bool transposed, bool special) {
   Tensor<T> x(shape);
   std::mt19937 random(static_cast<unsigned>(shape[dim] * 31 + static_cast<int64_t>(dim)));
   std::normal_distribution<double> normal(0, 3);
@@ -95,14 +95,14 @@ void check(std::vector<int64_t> shape, size_t dim, bool transposed, bool special
 
 TEST(Softmax, EqualsItsComposite) {
   for (const int64_t n : {1, 2, 7, 10, 16, 33, 100, 1000, 4096, 4097, 9000}) {
-    check<float>({3, n}, 1, false, false);
-    check<float>({3, n}, 1, false, true);
-    check<float>({n, 5}, 0, false, true);
-    check<float>({n, 5}, 1, true, false);
-    check<float>({n, 5}, 0, true, false);
-    check<float>({2, n, 3}, 1, false, true);
-    check<double>({3, n}, 1, false, true);
-    check<double>({n, 3}, 0, false, false);
+    check_softmax<float>({3, n}, 1, false, false);
+    check_softmax<float>({3, n}, 1, false, true);
+    check_softmax<float>({n, 5}, 0, false, true);
+    check_softmax<float>({n, 5}, 1, true, false);
+    check_softmax<float>({n, 5}, 0, true, false);
+    check_softmax<float>({2, n, 3}, 1, false, true);
+    check_softmax<double>({3, n}, 1, false, true);
+    check_softmax<double>({n, 3}, 0, false, false);
   }
 }
 

@@ -16,7 +16,7 @@
 namespace tandem::models {
 namespace {
 
-BERTOptions small() {
+BERTOptions small_bert() {
   return BERTOptions()
       .vocab_size(11)
       .context_size(7)
@@ -43,7 +43,7 @@ Tensor some_ids(int64_t batch = 3, int64_t steps = 6) {
 TEST(BERT, EqualsALayerOfTransformerEncoder) {
   const NoGradGuard no_grad;
   manual_seed(1);
-  BERT net = randomised(BERT(small()));
+  BERT net = randomised(BERT(small_bert()));
   const Tensor ids = some_ids(), kinds = randint(0, 2, {3, 6}, kLong);
   const Tensor mask =
       tensor({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0}, kLong).view({3, 6});
@@ -92,7 +92,7 @@ TEST(BERT, EqualsALayerOfTransformerEncoder) {
 TEST(BERT, DoesNotSeeWhatTheMaskHides) {
   const NoGradGuard no_grad;
   manual_seed(2);
-  BERT net = randomised(BERT(small()));
+  BERT net = randomised(BERT(small_bert()));
   const Tensor ids = some_ids(1), mask = tensor({1, 1, 1, 1, 0, 0}, kLong).view({1, 6});
   const Tensor alone = net(ids.narrow(1, 0, 4)), among = net(ids, mask).narrow(1, 0, 4);
   EXPECT_LT((alone - among).abs().max().item<float>(), 1e-5);
@@ -114,10 +114,10 @@ TEST(BERT, HasTheNamesOfHuggingFace) {
                              "attention.output.dense", "attention.output.LayerNorm",
                              "intermediate.dense", "output.dense", "output.LayerNorm"})
       for (const char* end : {".weight", ".bias"}) want.insert(std::string(layer) + name + end);
-  const auto keys = BERT(small())->named_parameters().keys();
+  const auto keys = BERT(small_bert())->named_parameters().keys();
   EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()), want);
-  EXPECT_TRUE(BERT(small())->named_buffers().is_empty());
-  EXPECT_TRUE(BERTClassifier(3, small())
+  EXPECT_TRUE(BERT(small_bert())->named_buffers().is_empty());
+  EXPECT_TRUE(BERTClassifier(3, small_bert())
                   ->named_parameters()
                   .contains("bert.encoder.layer.1.attention.self.query.weight"));
 }
@@ -132,7 +132,7 @@ TEST(BERT, ReadsFilesOfSeveralKinds) {
   const NoGradGuard no_grad;
   const Scratch scratch;
   manual_seed(3);
-  BERT net = randomised(BERT(small()));
+  BERT net = randomised(BERT(small_bert()));
   const Tensor ids = some_ids(), want = net(ids);
   TensorDict file;
   for (const auto& p : net->named_parameters()) {
@@ -147,16 +147,16 @@ TEST(BERT, ReadsFilesOfSeveralKinds) {
   file["cls.predictions.bias"] = zeros({11});
   const std::string old_file = scratch / "old.safetensors", new_file = scratch / "new.safetensors";
   save_safetensors(file, old_file);
-  BERT other(small());
+  BERT other(small_bert());
   load_weights(other, old_file);
   EXPECT_TRUE(equal(other(ids), want));
   save_weights(net, new_file);
-  BERT third(BERTOptions(small()).pooler(false));
+  BERT third(BERTOptions(small_bert()).pooler(false));
   load_weights(third, new_file);
   EXPECT_TRUE(equal(third(ids), want));
   expect_error([&] { third->pooled(want); }, "pooler(false)");
   // A classifier takes the encoder; its own layer is not in the file.
-  BERTClassifier classifier(3, small());
+  BERTClassifier classifier(3, small_bert());
   const LoadReport report = load_weights(classifier, old_file, /*strict=*/false);
   EXPECT_EQ(report.missing, (std::vector<std::string>{"classifier.weight", "classifier.bias"}));
   EXPECT_TRUE(equal(classifier->bert(ids), want));
@@ -164,7 +164,8 @@ TEST(BERT, ReadsFilesOfSeveralKinds) {
 
 TEST(BERT, FilesAndCopies) {
   const Tensor ids = some_ids();
-  expect_files_and_copies<BERT>(BERT(small()), BERT(small()), [&](BERT& net) { return net(ids); });
+  expect_files_and_copies<BERT>(BERT(small_bert()), BERT(small_bert()),
+                                [&](BERT& net) { return net(ids); });
 }
 
 TEST(BERT, GradientsAreRight) {
@@ -187,7 +188,7 @@ TEST(BERT, GradientsAreRight) {
 /// Whether one of the symbols is a 0.
 TEST(BERT, LearnsCompiled) {
   manual_seed(5);
-  BERTClassifier net(2, BERTOptions(small()).hidden_size(16).mlp_size(32));
+  BERTClassifier net(2, BERTOptions(small_bert()).hidden_size(16).mlp_size(32));
   optim::Adam adam(net->parameters(), optim::AdamOptions(3e-3));
   const auto step = compile([&](const Tensor& ids, const Tensor& labels) {
     adam.zero_grad();
@@ -206,10 +207,11 @@ TEST(BERT, LearnsCompiled) {
 }
 
 TEST(BERT, SaysWhatDoesNotFit) {
-  expect_error([] { BERT(small().num_heads(3)); }, "hidden_size 8 cannot be shared among 3 heads");
-  expect_error([] { BERT(small().num_types(0)); }, "num_types is 0");
-  expect_error([] { BERTClassifier(0, small()); }, "num_classes is 0");
-  BERT net(small());
+  expect_error([] { BERT(small_bert().num_heads(3)); },
+               "hidden_size 8 cannot be shared among 3 heads");
+  expect_error([] { BERT(small_bert().num_types(0)); }, "num_types is 0");
+  expect_error([] { BERTClassifier(0, small_bert()); }, "num_classes is 0");
+  BERT net(small_bert());
   expect_error([&] { net(some_ids(2, 8)); }, "8 steps are more than the 7");
   expect_error([&] { net(some_ids().flatten()); }, "symbols are [batch, steps], not [18]");
   expect_error([&] { net(some_ids(), ones({3, 5})); }, "attention_mask is [3, 5]");

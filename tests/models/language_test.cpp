@@ -36,14 +36,14 @@ void set_parameters(nn::Module& module) {
     p.copy_(((arange(p.numel(), kDouble) * 0.7 + k++).cos() * 0.4).view(p.sizes()));
 }
 
-Tensor some_ids() {
+Tensor ten_ids() {
   return tensor({1, 4, 7, 2, 10, 0, 3, 3, 9, 5}, TensorOptions(kLong)).view({2, 5});
 }
 
 TEST(GPT, HasLibTorchsValues) {
   GPT net(small_gpt());
   set_parameters(*net);
-  const Tensor ids = some_ids(), scores = net(ids);
+  const Tensor ids = ten_ids(), scores = net(ids);
   ASSERT_EQ(scores.sizes(), (IntArrayRef{2, 5, 11}));
   test::expect_values(scores[0][4], {-0.165475882, -0.570086745, -0.718803773, -0.544872614,
                                      -0.126365442, 0.348863164, 0.667498174, 0.686514452,
@@ -90,15 +90,15 @@ TEST(GPT, HasHuggingFacesNames) {
 
 TEST(GPT, CopiesAndFilesHoldTheSame) {
   expect_files_and_copies<GPT>(GPT(small_gpt()), GPT(small_gpt()),
-                               [](auto& net) { return net(some_ids()); });
+                               [](auto& net) { return net(ten_ids()); });
   GPT net(small_gpt().tied(false));
-  expect_gradients_reach(net, net(some_ids()).pow(2).mean());
+  expect_gradients_reach(net, net(ten_ids()).pow(2).mean());
 }
 
 TEST(GPT, LooksAtNothingThatComesLater) {
   const NoGradGuard no_grad;
   GPT net(small_gpt());
-  const Tensor ids = some_ids(), other = ids.clone();
+  const Tensor ids = ten_ids(), other = ids.clone();
   other.select(1, 4).fill_(6);
   const Tensor a = net(ids), b = net(other);
   EXPECT_TRUE(equal(a.slice(1, 0, 4), b.slice(1, 0, 4)));
@@ -110,7 +110,7 @@ TEST(GPT, WeightsComeWithAndWithoutPrefix) {
   const Scratch scratch;
   const std::string path = scratch / "gpt.safetensors";
   GPT net(small_gpt());
-  const Tensor ids = some_ids(), wanted = net(ids);
+  const Tensor ids = ten_ids(), wanted = net(ids);
   save_weights(net, path);
   TensorDict with = load_safetensors(path), without;
   GPT same(small_gpt());
@@ -145,7 +145,7 @@ TEST(GPT, AHeadOfItsOwnIsNotMistakenForATiedOne) {
   GPT tied(small_gpt()), again(small_gpt().tied(false));
   expect_error([&] { load_weights(tied, path); }, "tied(false)");
   load_weights(again, path);
-  EXPECT_TRUE(equal(again(some_ids()), untied(some_ids())));
+  EXPECT_TRUE(equal(again(ten_ids()), untied(ten_ids())));
   TensorDict both = load_safetensors(path);
   both["wte.weight"] = zeros({11, 8});
   save_safetensors(TensorDict(both), path + "2");
@@ -167,11 +167,11 @@ TEST(GPT, GeneratesTheLikeliestAlsoBeyondItsContext) {
   manual_seed(5);
   GPT net(small_gpt());
   set_parameters(*net);
-  const Tensor prompt = some_ids().narrow(1, 0, 3);
+  const Tensor prompt = ten_ids().narrow(1, 0, 3);
   const Tensor got = net->generate(prompt, {.max_new_tokens = 12, .temperature = 0});
   EXPECT_TRUE(equal(got, by_hand(net, prompt, 12)));
   // A prompt that is longer than what is looked at.
-  const Tensor longer = cat({some_ids(), some_ids()}, 1);
+  const Tensor longer = cat({ten_ids(), ten_ids()}, 1);
   EXPECT_TRUE(equal(net->generate(longer, {.max_new_tokens = 2, .temperature = 0}),
                     by_hand(net, longer, 2)));
   EXPECT_EQ(net->generate(tensor({1, 2}, TensorOptions(kLong)), {.max_new_tokens = 0}).sizes(),
@@ -181,7 +181,7 @@ TEST(GPT, GeneratesTheLikeliestAlsoBeyondItsContext) {
 TEST(GPT, ModesAreAsBeforeAfterGenerating) {
   GPT net(small_gpt().dropout(0.5));
   net->transformer->ln_f->eval();
-  net->generate(some_ids(), {.max_new_tokens = 1});
+  net->generate(ten_ids(), {.max_new_tokens = 1});
   EXPECT_TRUE(net->is_training());
   EXPECT_FALSE(net->transformer->ln_f->is_training());
   EXPECT_TRUE(net->transformer->h[1]->is_training());
@@ -199,8 +199,8 @@ TEST(GPT, MistakesAreExplained) {
       },
       "symbol 11 is not one of the 11");
   expect_error([&] { net->generate(full({1, 2}, -1, TensorOptions(kLong))); }, "symbol -1");
-  expect_error([&] { net->generate(some_ids(), {.temperature = -1}); }, "temperature is -1");
-  expect_error([&] { net->generate(some_ids(), {.max_new_tokens = -1}); }, "max_new_tokens is -1");
+  expect_error([&] { net->generate(ten_ids(), {.temperature = -1}); }, "temperature is -1");
+  expect_error([&] { net->generate(ten_ids(), {.max_new_tokens = -1}); }, "max_new_tokens is -1");
   expect_error([] { GPT(small_gpt().num_heads(3)); }, "3 heads");
   expect_error([] { GPT(small_gpt().num_layers(0)); }, "num_layers is 0");
 }

@@ -11,7 +11,7 @@
 namespace tandem::models {
 namespace {
 
-ModuleNetworkOptions small() {
+ModuleNetworkOptions small_network() {
   return ModuleNetworkOptions(3, 4)
       .hidden_size(5)
       .patch(2)
@@ -67,7 +67,7 @@ TEST(ModuleProgram, SaysWhereATextIsWrong) {
 TEST(ModuleNetwork, AnswersEachQuestionWithItsProgram) {
   manual_seed(0);
   const NoGradGuard no_grad;
-  ModuleNetwork net(small());
+  ModuleNetwork net(small_network());
   const Tensor scenes = randn({4, 3, 6, 8});
   EXPECT_EQ(net->run(scenes, "red").sizes(), (IntArrayRef{4, 1, 3, 4}));
   const Tensor answers = net(scenes, kPrograms);
@@ -86,7 +86,7 @@ TEST(ModuleNetwork, AnswersEachQuestionWithItsProgram) {
 
 TEST(ModuleNetwork, TrainsTheModulesThatAProgramUses) {
   manual_seed(1);
-  ModuleNetwork net(small().hidden_size(16));
+  ModuleNetwork net(small_network().hidden_size(16));
   const Tensor scenes = randn({16, 3, 6, 6}), classes = arange(16) % 4;
   std::vector<ModuleProgram> programs;
   for (int i = 0; i < 4; ++i) programs.insert(programs.end(), kPrograms.begin(), kPrograms.end());
@@ -102,7 +102,7 @@ TEST(ModuleNetwork, TrainsTheModulesThatAProgramUses) {
 
 TEST(ModuleNetwork, HasTheRightGradients) {
   manual_seed(2);
-  ModuleNetwork net(small().hidden_size(2).patch(1));
+  ModuleNetwork net(small_network().hidden_size(2).patch(1));
   net->to(kDouble);
   const Tensor scenes = randn({4, 3, 2, 2}, kDouble), classes = tensor({0, 1, 2, 3}, kLong);
   expect_right_gradients(net, [&] { return cross_entropy_loss(net(scenes, kPrograms), classes); });
@@ -110,7 +110,7 @@ TEST(ModuleNetwork, HasTheRightGradients) {
 
 TEST(ModuleNetwork, CompiledProgramsAgree) {
   manual_seed(3);
-  ModuleNetwork net(small());
+  ModuleNetwork net(small_network());
   const auto compiled = compile(
       [&](const Tensor& scenes, const std::string& program) { return net->run(scenes, program); });
   const Tensor scenes = randn({4, 3, 6, 6});
@@ -139,7 +139,7 @@ TANDEM_MODULE(Count);
 TEST(ModuleNetwork, TakesModulesOfOnesOwn) {
   manual_seed(4);
   const NoGradGuard no_grad;
-  ModuleNetwork net(small());
+  ModuleNetwork net(small_network());
   net->add("upper", 1, Upper());
   const Tensor scenes = randn({2, 3, 4, 4});
   const Tensor upper = net->run(scenes, "upper(red)");
@@ -165,9 +165,10 @@ TEST(ModuleNetwork, TakesModulesOfOnesOwn) {
 TEST(ModuleNetwork, FilesAndCopiesHoldTheSameNetwork) {
   manual_seed(5);
   const Tensor scenes = randn({4, 3, 6, 6});
-  expect_files_and_copies<ModuleNetwork>(ModuleNetwork(small()), ModuleNetwork(small()),
+  expect_files_and_copies<ModuleNetwork>(ModuleNetwork(small_network()),
+                                         ModuleNetwork(small_network()),
                                          [&](ModuleNetwork& n) { return n(scenes, kPrograms); });
-  const std::string text = test::printed(ModuleNetwork(small()));
+  const std::string text = test::printed(ModuleNetwork(small_network()));
   for (const char* line : {"tandem::models::ModuleNetwork(", "(red): tandem::models::FindModule(5)",
                            "(left_of): tandem::models::RelocateModule(5, width=3)",
                            "(and): tandem::models::CombineModule(and)",
@@ -176,7 +177,7 @@ TEST(ModuleNetwork, FilesAndCopiesHoldTheSameNetwork) {
 }
 
 TEST(ModuleNetwork, SaysWhatIsWrong) {
-  ModuleNetwork net(small());
+  ModuleNetwork net(small_network());
   const Tensor scenes = randn({2, 3, 6, 6});
   expect_error([&] { net->run(scenes, "count(rad)"); },
                "there is no module 'rad', which the program count(rad) uses (did you mean 'red'?");
@@ -202,8 +203,10 @@ TEST(ModuleNetwork, SaysWhatIsWrong) {
   expect_error([&] { net->run(Tensor(), "red"); }, "not an undefined tensor");
   expect_error([] { ModuleNetwork(ModuleNetworkOptions(0, 4)); },
                "must be positive, got 0, 4 and 32");
-  expect_error([] { ModuleNetwork(small().relocate_width(4)); }, "relocate_width odd, got 2 and 4");
-  expect_error([] { ModuleNetwork(small().find({"and"})); }, "there is a module 'and' already");
+  expect_error([] { ModuleNetwork(small_network().relocate_width(4)); },
+               "relocate_width odd, got 2 and 4");
+  expect_error([] { ModuleNetwork(small_network().find({"and"})); },
+               "there is a module 'and' already");
   expect_error([] { CombineModule("xor"); }, "'and' or 'or', not 'xor'");
 }
 

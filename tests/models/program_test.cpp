@@ -10,7 +10,8 @@
 namespace tandem::models {
 namespace {
 
-constexpr int64_t kDown = 0, kBeep = 1, kOperations = 2, kCountDown = 2, kStep = 3, kPrograms = 2;
+constexpr int64_t kDown = 0, kBeep = 1, kOperations = 2, kCountDown = 2, kStep = 3,
+                  kAllPrograms = 2;
 
 // A counter: kDown takes one away. What is seen is whether it is zero yet.
 struct Counter : ProgramWorld {
@@ -38,8 +39,8 @@ std::vector<ProgramFrame> frames_of(int n) {
   return recorder.frames();
 }
 
-ProgramInterpreterOptions small() {
-  return ProgramInterpreterOptions(2, kOperations, kPrograms).embedding_size(3).hidden_size(8);
+ProgramInterpreterOptions small_interpreter() {
+  return ProgramInterpreterOptions(2, kOperations, kAllPrograms).embedding_size(3).hidden_size(8);
 }
 
 TEST(ProgramRecorder, KeepsWhatProgramsDo) {
@@ -87,7 +88,7 @@ TEST(ProgramBatch, HoldsFramesSideBySide) {
 TEST(ProgramInterpreter, GivesScoresForWhatToDoAndWhetherToEnd) {
   manual_seed(0);
   for (const auto kind : {RecurrentKind(kLSTM), RecurrentKind(kGRU)}) {
-    ProgramInterpreter net(small().kind(kind).num_layers(2));
+    ProgramInterpreter net(small_interpreter().kind(kind).num_layers(2));
     const ProgramBatch batch = batch_frames(frames_of(2));
     const auto [operations, end] = net(batch.observations, batch.programs);
     EXPECT_EQ(operations.sizes(), (IntArrayRef{3, 4, 4}));
@@ -106,7 +107,7 @@ TEST(ProgramInterpreter, GivesScoresForWhatToDoAndWhetherToEnd) {
 
 TEST(ProgramInterpreter, HasTheRightGradients) {
   manual_seed(1);
-  ProgramInterpreter net(small().embedding_size(2).hidden_size(3));
+  ProgramInterpreter net(small_interpreter().embedding_size(2).hidden_size(3));
   net->to(kDouble);
   ProgramBatch batch = batch_frames(frames_of(1));
   batch.observations = batch.observations.to(kDouble);
@@ -116,7 +117,7 @@ TEST(ProgramInterpreter, HasTheRightGradients) {
 TEST(ProgramInterpreter, PaddingChangesNothing) {
   manual_seed(2);
   const NoGradGuard no_grad;
-  ProgramInterpreter net(small());
+  ProgramInterpreter net(small_interpreter());
   const auto frames = frames_of(2);
   const double plain = net->loss(batch_frames(frames)).item<double>();
   ProgramBatch longer = batch_frames(frames, 9);
@@ -131,7 +132,7 @@ TEST(ProgramInterpreter, PaddingChangesNothing) {
 
 TEST(ProgramInterpreter, LearnsWhenToEnd) {
   manual_seed(3);
-  ProgramInterpreter net(small().hidden_size(16));
+  ProgramInterpreter net(small_interpreter().hidden_size(16));
   optim::Adam adam(net->parameters(), optim::AdamOptions(0.02));
   const auto train = compile([&](const ProgramBatch& batch) {
     adam.zero_grad();
@@ -168,7 +169,7 @@ TEST(ProgramInterpreter, LearnsWhenToEnd) {
 
 TEST(ProgramInterpreter, StopsAtLimits) {
   manual_seed(4);
-  ProgramInterpreter net(small());
+  ProgramInterpreter net(small_interpreter());
   const NoGradGuard no_grad;
   net->finish->weight.zero_();
   net->finish->bias.fill_(-1);  // never ends
@@ -195,11 +196,12 @@ TEST(ProgramInterpreter, FilesAndCopiesHoldTheSameNetwork) {
   manual_seed(5);
   const ProgramBatch batch = batch_frames(frames_of(2));
   expect_files_and_copies<ProgramInterpreter>(
-      ProgramInterpreter(small()), ProgramInterpreter(small()), [&](ProgramInterpreter& n) {
+      ProgramInterpreter(small_interpreter()), ProgramInterpreter(small_interpreter()),
+      [&](ProgramInterpreter& n) {
         const auto scores = n(batch.observations, batch.programs);
         return cat({scores.operations, scores.end.unsqueeze(2)}, 2);
       });
-  ProgramInterpreter net(small());
+  ProgramInterpreter net(small_interpreter());
   EXPECT_TRUE(net->named_parameters().contains("core.0.weight_ih"));
   EXPECT_EQ(
       test::printed(net).rfind("tandem::models::ProgramInterpreter(operations=2, programs=2)", 0),
@@ -213,7 +215,7 @@ struct Wrong : Counter {
 };
 
 TEST(ProgramInterpreter, SaysWhatIsWrong) {
-  ProgramInterpreter net(small());
+  ProgramInterpreter net(small_interpreter());
   Counter world(1);
   expect_error([&] { net->run(world, kBeep); }, "there is no program 1; programs are 2 to 3");
   expect_error([&] { net->run(world, 4); }, "there is no program 4");

@@ -10,16 +10,16 @@
 namespace tandem::models {
 namespace {
 
-Seq2SeqOptions small() {
+Seq2SeqOptions small_translator() {
   return Seq2SeqOptions(7, 6).embedding_size(4).hidden_size(5).attention_size(3).location_filters(
       2);
 }
 
 // All kinds of encoder and decoder.
 std::vector<Seq2SeqOptions> kinds() {
-  return {small(), small().kind(kGRU), small().num_layers(2),
-          small().kind(kGRU).num_layers(2).bidirectional(false),
-          small().bidirectional(false).location_filters(0)};
+  return {small_translator(), small_translator().kind(kGRU), small_translator().num_layers(2),
+          small_translator().kind(kGRU).num_layers(2).bidirectional(false),
+          small_translator().bidirectional(false).location_filters(0)};
 }
 
 const std::vector<std::vector<int64_t>> kSources = {{3, 4, 5, 6}, {5}, {6, 3, 3}};
@@ -110,7 +110,7 @@ TEST(Seq2Seq, LengthsOfFullSequencesChangeNothing) {
 
 TEST(Seq2Seq, WritesUntilTheEndOrTheLimit) {
   manual_seed(3);
-  Seq2Seq net(small());
+  Seq2Seq net(small_translator());
   const auto [source, lengths] = pad_sequences(kSources);
   {
     const NoGradGuard no_grad;
@@ -130,7 +130,7 @@ TEST(Seq2Seq, WritesUntilTheEndOrTheLimit) {
 
 TEST(Seq2Seq, CompiledAndLineByLineAgree) {
   manual_seed(4);
-  Seq2Seq net(small().kind(kGRU)), twin(small().kind(kGRU));
+  Seq2Seq net(small_translator().kind(kGRU)), twin(small_translator().kind(kGRU));
   std::stringstream file;
   save(net, file);
   load(twin, file);
@@ -177,13 +177,13 @@ TEST(Seq2Seq, FilesAndCopiesHoldTheSameNetwork) {
   for (const auto& options : kinds())
     expect_files_and_copies<Seq2Seq>(Seq2Seq(options), Seq2Seq(options),
                                      [&](Seq2Seq& n) { return n(source, target); });
-  const auto names = Seq2Seq(small())->named_parameters();
+  const auto names = Seq2Seq(small_translator())->named_parameters();
   for (const char* name :
        {"source_embedding.weight", "encoder.weight_ih_l0_reverse", "decoder.0.weight_hh",
         "location_filter.weight", "energy.weight", "output.bias"})
     EXPECT_TRUE(names.contains(name)) << name;
   std::ostringstream text;
-  text << Seq2Seq(small());
+  text << Seq2Seq(small_translator());
   EXPECT_EQ(text.str().rfind("tandem::models::Seq2Seq(\n  (source_embedding): "
                              "tandem::nn::Embedding(num_embeddings=7, embedding_dim=4)\n",
                              0),
@@ -193,7 +193,7 @@ TEST(Seq2Seq, FilesAndCopiesHoldTheSameNetwork) {
 
 TEST(Seq2Seq, DropsInTrainingOnly) {
   manual_seed(6);
-  Seq2Seq net(small().num_layers(2).dropout(0.5));
+  Seq2Seq net(small_translator().num_layers(2).dropout(0.5));
   const auto [source, lengths] = pad_sequences(kSources);
   const Tensor target = full({3, 2}, 3, kLong);
   EXPECT_FALSE(equal(net(source, target, lengths), net(source, target, lengths)));
@@ -206,10 +206,11 @@ TEST(Seq2Seq, SaysWhatIsWrong) {
   expect_error([] { pad_sequences({{1}, {}}); }, "pad_sequences: sequence 1 is empty");
   expect_error([] { Seq2Seq(Seq2SeqOptions(0, 5)); }, "symbols to read and to write, got 0 and 5");
   expect_error([] { Seq2Seq(Seq2SeqOptions(5, 2)); }, "among the 2 symbols to write, got 2");
-  expect_error([] { Seq2Seq(small().hidden_size(0)); }, "must be positive, got 4, 0, 3 and 1");
-  expect_error([] { Seq2Seq(small().location_width(4)); }, "location_width must be odd");
-  expect_error([] { Seq2Seq(small().end(0)); }, "padding and end are the same symbol");
-  Seq2Seq net(small());
+  expect_error([] { Seq2Seq(small_translator().hidden_size(0)); },
+               "must be positive, got 4, 0, 3 and 1");
+  expect_error([] { Seq2Seq(small_translator().location_width(4)); }, "location_width must be odd");
+  expect_error([] { Seq2Seq(small_translator().end(0)); }, "padding and end are the same symbol");
+  Seq2Seq net(small_translator());
   const Tensor source = full({2, 3}, 4, kLong), target = full({2, 2}, 3, kLong);
   expect_error([&] { net->generate(Tensor()); }, "not an undefined tensor");
   expect_error([&] { net(zeros({2, 0}, kLong), target); }, "the source is empty: [2, 0]");

@@ -14,7 +14,7 @@
 namespace tandem::models {
 namespace {
 
-ViTOptions small() {
+ViTOptions small_vit() {
   return ViTOptions()
       .image_size(6)
       .patch_size(3)
@@ -28,14 +28,14 @@ ViTOptions small() {
 
 /// With a head that is not zero, as it is at first.
 ViT random_vit() {
-  ViT net(small());
+  ViT net(small_vit());
   const NoGradGuard no_grad;
   for (Tensor& p : net->parameters()) p.normal_(0, 0.3);
   return net;
 }
 
 /// The network written out with plain products, the batch first.
-Tensor by_hand(const ViT& net, const Tensor& images) {
+Tensor vit_by_hand(const ViT& net, const Tensor& images) {
   const auto p = net->named_parameters();
   const int64_t batch = images.size(0), width = 8, heads = 2;
   const auto linear = [&](const Tensor& x, const std::string& name, const char* weight = ".weight",
@@ -84,7 +84,7 @@ TEST(ViT, EqualsPlainProducts) {
   const Tensor images = randn({3, 2, 6, 6}, kDouble);
   const Tensor got = net(images);
   ASSERT_EQ(got.sizes(), (IntArrayRef{3, 5}));
-  EXPECT_TRUE(allclose(got, by_hand(net, images), 1e-9, 1e-9));
+  EXPECT_TRUE(allclose(got, vit_by_hand(net, images), 1e-9, 1e-9));
 }
 
 TEST(ViT, HasTorchvisionsNamesAndSizes) {
@@ -133,7 +133,7 @@ TEST(ViT, FilesOfOlderNamesAreRead) {
 
 TEST(ViT, LearnsCompiled) {
   manual_seed(2);
-  ViT net(small().dropout(0.1));
+  ViT net(small_vit().dropout(0.1));
   optim::Adam adam(net->parameters(), optim::AdamOptions(1e-2));
   const auto step = compile([&](const Tensor& x, const Tensor& y) {
     adam.zero_grad();
@@ -150,11 +150,11 @@ TEST(ViT, LearnsCompiled) {
 }
 
 TEST(ViT, MistakesAreExplained) {
-  ViT net(small());
+  ViT net(small_vit());
   expect_error([&] { net(zeros({1, 2, 5, 6})); }, "[batch, 2, 6, 6]");
-  expect_error([] { ViT(small().patch_size(4)); }, "cannot be cut into squares of 4");
-  expect_error([] { ViT(small().num_heads(3)); }, "3 heads");
-  expect_error([] { ViT(small().num_layers(0)); }, "num_layers is 0");
+  expect_error([] { ViT(small_vit().patch_size(4)); }, "cannot be cut into squares of 4");
+  expect_error([] { ViT(small_vit().num_heads(3)); }, "3 heads");
+  expect_error([] { ViT(small_vit().num_layers(0)); }, "num_layers is 0");
 }
 
 }  // namespace

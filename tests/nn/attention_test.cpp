@@ -178,7 +178,7 @@ TEST(PackedAttention, EqualsHeadsTakenApart) {
 
 // -- multi_head_attention_forward and MultiheadAttention --------------------------------------
 
-void set_parameters(nn::Module& module, double scale) {
+void set_attention(nn::Module& module, double scale) {
   NoGradGuard no_grad;
   module.to(kDouble);
   for (Tensor& p : module.parameters())
@@ -193,7 +193,7 @@ struct Case {
 
 void check_case(const Case& c) {
   nn::MultiheadAttention layer(c.options);
-  set_parameters(*layer, 0.3);
+  set_attention(*layer, 0.3);
   const Tensor q = waves({3, 2, 4}, 0.3).requires_grad_();
   const Tensor k = c.self ? q : waves({5, 2, c.options.kdim()}, 0.5);
   const Tensor v = c.self ? q : waves({5, 2, c.options.vdim()}, 0.8);

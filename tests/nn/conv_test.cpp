@@ -14,7 +14,7 @@ namespace F = functional;
 using test::error_of;
 using test::printed;
 
-void expect_values(const Tensor& t, IntArrayRef sizes, const std::vector<double>& values) {
+void expect_sized(const Tensor& t, IntArrayRef sizes, const std::vector<double>& values) {
   ASSERT_EQ(t.sizes(), sizes);
   test::expect_values(t, values, 2e-5);
 }
@@ -32,21 +32,21 @@ void set(M& m) {
 TEST(ConvTest, PaddingModes) {
   Conv2d reflect(Conv2dOptions(2, 2, 3).padding(1).padding_mode(kReflect));
   set(reflect);
-  expect_values(reflect(image()), {1, 2, 3, 4},
-                {0.476815, 1.0613,  2.79304,  3.40661, -0.45756, -0.69924, -1.42913,  -1.62992,
-                 2.31364,  2.62433, 3.4406,   3.62441, -4.81228, -4.37613, -3.01964,  -2.55441,
-                 2.65303,  2.20285, 0.945526, 0.53623, -4.22964, -3.27188, -0.818751, 0.012126});
+  expect_sized(reflect(image()), {1, 2, 3, 4},
+               {0.476815, 1.0613,  2.79304,  3.40661, -0.45756, -0.69924, -1.42913,  -1.62992,
+                2.31364,  2.62433, 3.4406,   3.62441, -4.81228, -4.37613, -3.01964,  -2.55441,
+                2.65303,  2.20285, 0.945526, 0.53623, -4.22964, -3.27188, -0.818751, 0.012126});
   Conv2d circular(Conv2dOptions(2, 2, 3).padding(1).padding_mode(kCircular));
   set(circular);
-  expect_values(
+  expect_sized(
       circular(image()), {1, 2, 3, 4},
       {-1.70347, -2.0127,  -3.05257,  -2.15998,   -0.569299, -0.69924, -1.42913,  -0.903276,
        0.540958, 0.843609, -0.582348, -0.0681812, 0.362715,  0.889396, -0.677919, -0.302303,
        1.49688,  2.20285,  0.945526,  0.954404,   2.60714,   3.7457,   1.7923,    1.7895});
   Conv2d replicate(Conv2dOptions(2, 2, 3).padding({1, 0}).stride({1, 2}).padding_mode(kReplicate));
   set(replicate);
-  expect_values(replicate(image()), {1, 2, 3, 1},
-                {-3.6522, -0.69924, 2.33018, -0.291321, 2.20285, 4.77349});
+  expect_sized(replicate(image()), {1, 2, 3, 1},
+               {-3.6522, -0.69924, 2.33018, -0.291321, 2.20285, 4.77349});
 }
 
 TEST(ConvTest, SamePadding) {
@@ -56,11 +56,10 @@ TEST(ConvTest, SamePadding) {
     conv->weight.copy_(arange(16).to(kFloat).reshape({2, 2, 4}) * 0.1 - 0.7);
     conv->bias.zero_();
   }
-  expect_values(
-      conv(image()[0].reshape({1, 2, 12})), {1, 2, 12},
-      {-0.919118, -1.50809,  -1.54229, -0.851121, 0.24034, 1.21877,  1.62399,   1.26542,
-       0.311708,  -0.788606, -1.17619, -1.06731,  1.03039, 0.428229, -0.804998, -1.65962,
-       -1.7337,   -0.992391, 0.215653, 1.32227,   1.80701, 1.44188,  0.766824,  0.185649});
+  expect_sized(conv(image()[0].reshape({1, 2, 12})), {1, 2, 12},
+               {-0.919118, -1.50809,  -1.54229, -0.851121, 0.24034, 1.21877,  1.62399,   1.26542,
+                0.311708,  -0.788606, -1.17619, -1.06731,  1.03039, 0.428229, -0.804998, -1.65962,
+                -1.7337,   -0.992391, 0.215653, 1.32227,   1.80701, 1.44188,  0.766824,  0.185649});
   EXPECT_EQ(Conv2d(Conv2dOptions(1, 1, {4, 3}).padding(kValid))(rand({1, 1, 5, 5})).sizes(),
             (std::vector<int64_t>{1, 1, 2, 3}));
 }
@@ -70,7 +69,7 @@ TEST(ConvTest, TransposedToAGivenSize) {
   set(conv);
   const std::vector<int64_t> size{6, 8};
   const Tensor y = conv(image(), IntArrayRef(size));
-  expect_values(
+  expect_sized(
       y.slice(2, 0, 2), {1, 2, 2, 8},
       {0.598219,    0.102077,  -0.48527,  -1.79137,   -1.34053,  -2.8423,   -1.56532,  -1.56697,
        -0.00605541, 0.0631124, 0.0475664, 0.14772,    0.0788157, 0.162853,  0.0729982, 0.0400612,

@@ -18,9 +18,9 @@ TEST(Embedding, LibTorchsValues) {
   const Tensor y = F::embedding(
       i, w, F::EmbeddingFuncOptions().padding_idx(3).max_norm(1.5).scale_grad_by_freq(true));
   run_backward(y);
-  expect_values(y, kEmbeddingY, "y");
-  expect_values(w, kEmbeddingW, "weight");
-  expect_values(w.grad(), kEmbeddingGrad, "gradient");
+  expect_table(y, kEmbeddingY, "y");
+  expect_table(w, kEmbeddingW, "weight");
+  expect_table(w.grad(), kEmbeddingGrad, "gradient");
 }
 
 TEST(EmbeddingBag, LibTorchsValues) {
@@ -29,24 +29,24 @@ TEST(EmbeddingBag, LibTorchsValues) {
     const Tensor w = wave_with_grad({4, 3}, 0);
     const Tensor y = F::embedding_bag(i, w, F::EmbeddingBagFuncOptions().offsets(o).padding_idx(3));
     run_backward(y);
-    expect_values(y, kBagMeanY, "mean");
-    expect_values(w.grad(), kBagMeanGrad, "gradient of mean");
+    expect_table(y, kBagMeanY, "mean");
+    expect_table(w.grad(), kBagMeanGrad, "gradient of mean");
   }
   {
     const Tensor w = wave_with_grad({4, 3}, 0);
     const Tensor y = F::embedding_bag(i, w, F::EmbeddingBagFuncOptions().offsets(o).mode(kMax));
     run_backward(y);
-    expect_values(y, kBagMaxY, "max");
-    expect_values(w.grad(), kBagMaxGrad, "gradient of max");
+    expect_table(y, kBagMaxY, "max");
+    expect_table(w.grad(), kBagMaxGrad, "gradient of max");
   }
   {
     const Tensor w = wave_with_grad({4, 3}, 0), s = wave_with_grad({6}, 5);
     const Tensor y = F::embedding_bag(
         i, w, F::EmbeddingBagFuncOptions().offsets(o).mode(kSum).per_sample_weights(s));
     run_backward(y);
-    expect_values(y, kBagSumY, "sum");
-    expect_values(w.grad(), kBagSumGrad, "gradient of sum");
-    expect_values(s.grad(), kBagScaleGrad, "gradient of the weights");
+    expect_table(y, kBagSumY, "sum");
+    expect_table(w.grad(), kBagSumGrad, "gradient of sum");
+    expect_table(s.grad(), kBagScaleGrad, "gradient of the weights");
   }
 }
 
@@ -66,7 +66,7 @@ TEST(Embedding, Mistakes) {
 }
 
 TEST(Embedding, FromPretrained) {
-  const Tensor rows = wave({4, 3}, 0);
+  const Tensor rows = norm_wave({4, 3}, 0);
   auto frozen = nn::Embedding::from_pretrained(rows);
   EXPECT_FALSE(frozen->weight.requires_grad());
   EXPECT_TRUE(equal(frozen(tensor({2}, kLong))[0], rows[2]));
@@ -82,33 +82,35 @@ TEST(Embedding, FromPretrained) {
 }
 
 TEST(Activations, LibTorchsValues) {
-  const Tensor x = wave({6}, 0);
-  expect_values(F::prelu(x, wave({1}, 4)), kPrelu, "prelu");
-  expect_values(F::gelu(x), kGelu, "gelu");
-  expect_values(F::gelu(x, F::GELUFuncOptions().approximate("tanh")), kGeluTanh, "gelu tanh");
-  expect_values(F::mish(x), kMishY, "mish");
-  expect_values(F::celu(x, F::CELUFuncOptions().alpha(0.7)), kCelu, "celu");
-  expect_values(F::selu(x), kSelu, "selu");
-  expect_values(F::hardswish(x * 3), kHardswish, "hardswish");
-  expect_values(F::softshrink(x), kSoftshrink, "softshrink");
-  expect_values(F::glu(x), kGlu, "glu");
-  expect_values(F::logsigmoid(x), kLogSigmoid, "logsigmoid");
-  expect_values(F::softmin(x, 0), kSoftmin, "softmin");
-  expect_values(F::bilinear(wave({2, 3}, 0), wave({2, 2}, 1), wave({2, 3, 2}, 2), wave({2}, 3)),
-                kBilinearY, "bilinear");
+  const Tensor x = norm_wave({6}, 0);
+  expect_table(F::prelu(x, norm_wave({1}, 4)), kPrelu, "prelu");
+  expect_table(F::gelu(x), kGelu, "gelu");
+  expect_table(F::gelu(x, F::GELUFuncOptions().approximate("tanh")), kGeluTanh, "gelu tanh");
+  expect_table(F::mish(x), kMishY, "mish");
+  expect_table(F::celu(x, F::CELUFuncOptions().alpha(0.7)), kCelu, "celu");
+  expect_table(F::selu(x), kSelu, "selu");
+  expect_table(F::hardswish(x * 3), kHardswish, "hardswish");
+  expect_table(F::softshrink(x), kSoftshrink, "softshrink");
+  expect_table(F::glu(x), kGlu, "glu");
+  expect_table(F::logsigmoid(x), kLogSigmoid, "logsigmoid");
+  expect_table(F::softmin(x, 0), kSoftmin, "softmin");
+  expect_table(F::bilinear(norm_wave({2, 3}, 0), norm_wave({2, 2}, 1), norm_wave({2, 3, 2}, 2),
+                           norm_wave({2}, 3)),
+               kBilinearY, "bilinear");
 }
 
 TEST(Activations, RandomOnes) {
   manual_seed(3);
-  const Tensor x = wave({1000}, 0);
+  const Tensor x = norm_wave({1000}, 0);
   const Tensor y = F::rrelu(x, F::RReLUFuncOptions().lower(0.2).upper(0.4).training(true));
   const Tensor slope = (y / x).masked_select(x < 0);
   EXPECT_GE(slope.min().item<float>(), 0.2f - 1e-6f);
   EXPECT_LT(slope.max().item<float>(), 0.4f + 1e-6f);
   EXPECT_TRUE(equal(y.masked_select(x > 0), x.masked_select(x > 0)));
-  const Tensor soft = F::gumbel_softmax(wave({5, 4}, 0));
+  const Tensor soft = F::gumbel_softmax(norm_wave({5, 4}, 0));
   EXPECT_TRUE(allclose(soft.sum(1), ones({5})));
-  const Tensor hard = F::gumbel_softmax(wave({5, 4}, 0), F::GumbelSoftmaxFuncOptions().hard(true));
+  const Tensor hard =
+      F::gumbel_softmax(norm_wave({5, 4}, 0), F::GumbelSoftmaxFuncOptions().hard(true));
   EXPECT_TRUE(allclose(hard.amax(1), ones({5})));
 }
 
@@ -117,11 +119,11 @@ TEST(AdaptiveLogSoftmaxWithLoss, LibTorchsValues) {
       nn::AdaptiveLogSoftmaxWithLossOptions(4, 6, {2, 4}).div_value(2.).head_bias(true));
   int k = 0;
   const NoGradGuard no_grad;
-  for (const Tensor& p : a->parameters()) p.copy_(wave(p.sizes().vec(), ++k));
-  const auto out = a(wave({6, 4}, 0), tensor({0, 1, 2, 3, 4, 5}, kLong));
-  expect_values(out.output, kAdaptive, "output");
+  for (const Tensor& p : a->parameters()) p.copy_(norm_wave(p.sizes().vec(), ++k));
+  const auto out = a(norm_wave({6, 4}, 0), tensor({0, 1, 2, 3, 4, 5}, kLong));
+  expect_table(out.output, kAdaptive, "output");
   EXPECT_NEAR(out.loss, kAdaptiveLoss, 1e-4);
-  EXPECT_TRUE(allclose(a->log_prob(wave({6, 4}, 0)).exp().sum(1), ones({6})));
+  EXPECT_TRUE(allclose(a->log_prob(norm_wave({6, 4}, 0)).exp().sum(1), ones({6})));
 }
 
 TEST(Dropout, DropsTheShareAskedFor) {

@@ -4,21 +4,21 @@
 
 #include "tests/helpers.h"
 
-/// Values of LibTorch 1.13 for layers whose inputs, parameters and gradients are wave(sizes,
+/// Values of LibTorch 1.13 for layers whose inputs, parameters and gradients are norm_wave(sizes,
 /// phase). Inputs have phase 0, weights 1, biases 2, gradients 3. They were printed by a program
 /// that runs the same calls as the test with namespace torch.
 namespace tandem::norm_tables {
 
-inline Tensor wave(const std::vector<int64_t>& sizes, double phase) {
+inline Tensor norm_wave(const std::vector<int64_t>& sizes, double phase) {
   return (test::waves(sizes, 0.7, phase) * 1.5 + 0.2).to(kFloat);
 }
 inline Tensor wave_with_grad(const std::vector<int64_t>& sizes, double phase) {
-  return wave(sizes, phase).set_requires_grad(true);
+  return norm_wave(sizes, phase).set_requires_grad(true);
 }
-inline void run_backward(const Tensor& y) { (y * wave(y.sizes().vec(), 3)).sum().backward(); }
+inline void run_backward(const Tensor& y) { (y * norm_wave(y.sizes().vec(), 3)).sum().backward(); }
 
 /// The tables have six digits.
-inline void expect_values(const Tensor& t, const std::vector<float>& expected, const char* what) {
+inline void expect_table(const Tensor& t, const std::vector<float>& expected, const char* what) {
   const std::vector<double> got = test::values(t);
   ASSERT_EQ(got.size(), expected.size()) << what;
   for (size_t i = 0; i < expected.size(); ++i)

@@ -20,42 +20,42 @@ using namespace norm_tables;
 using test::error_of;
 
 template <class M>
-void set_parameters(M& m) {
+void set_norm(M& m) {
   const NoGradGuard no_grad;
-  m->weight.copy_(wave(m->weight.sizes().vec(), 1));
-  m->bias.copy_(wave(m->bias.sizes().vec(), 2));
+  m->weight.copy_(norm_wave(m->weight.sizes().vec(), 1));
+  m->bias.copy_(norm_wave(m->bias.sizes().vec(), 2));
 }
 
 TEST(BatchNorm, LibTorchsValues) {
   nn::BatchNorm1d bn(3);
-  set_parameters(bn);
+  set_norm(bn);
   const Tensor x = wave_with_grad({2, 3, 4}, 0);
   const Tensor y = bn(x);
   run_backward(y);
-  expect_values(y, kBatchY, "y");
-  expect_values(x.grad(), kBatchGradX, "x");
-  expect_values(bn->weight.grad(), kBatchGradW, "weight");
-  expect_values(bn->bias.grad(), kBatchGradB, "bias");
-  expect_values(bn->running_mean, kBatchRunningMean, "running_mean");
-  expect_values(bn->running_var, kBatchRunningVar, "running_var");
+  expect_table(y, kBatchY, "y");
+  expect_table(x.grad(), kBatchGradX, "x");
+  expect_table(bn->weight.grad(), kBatchGradW, "weight");
+  expect_table(bn->bias.grad(), kBatchGradB, "bias");
+  expect_table(bn->running_mean, kBatchRunningMean, "running_mean");
+  expect_table(bn->running_var, kBatchRunningVar, "running_var");
   EXPECT_EQ(bn->num_batches_tracked.item<int64_t>(), 1);
   bn->eval();
-  expect_values(bn(x), kBatchEval, "eval");
+  expect_table(bn(x), kBatchEval, "eval");
   EXPECT_EQ(bn->num_batches_tracked.item<int64_t>(), 1);
 }
 
 TEST(BatchNorm, CumulativeAverage) {
   nn::BatchNorm2d bn(nn::BatchNorm2dOptions(2).momentum(std::nullopt));
-  bn(wave({2, 2, 2, 2}, 0));
-  bn(wave({2, 2, 2, 2}, 5));
-  bn(wave({1, 2, 3, 2}, 1));
-  expect_values(bn->running_mean, kCumulativeMean, "running_mean");
-  expect_values(bn->running_var, kCumulativeVar, "running_var");
+  bn(norm_wave({2, 2, 2, 2}, 0));
+  bn(norm_wave({2, 2, 2, 2}, 5));
+  bn(norm_wave({1, 2, 3, 2}, 1));
+  expect_table(bn->running_mean, kCumulativeMean, "running_mean");
+  expect_table(bn->running_var, kCumulativeVar, "running_var");
 }
 
 TEST(BatchNorm, KeepsDigitsWhereTheMeanIsLarge) {
   // Deviations of +-0.5 from 10000: squares of the values themselves would have lost all of them.
-  const Tensor x = wave({8, 2, 500}, 0) * 0.3 + 10000;
+  const Tensor x = norm_wave({8, 2, 500}, 0) * 0.3 + 10000;
   const Tensor exact = batch_norm(x.to(kDouble), {}, {}, {}, {}, true, 0.1, 1e-5);
   const Tensor y = batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5);
   EXPECT_LT((y.to(kDouble) - exact).abs().max().item<double>(), 2e-3);
@@ -63,8 +63,8 @@ TEST(BatchNorm, KeepsDigitsWhereTheMeanIsLarge) {
 
 TEST(BatchNorm, BlockedChannelsGiveTheSame) {
   // [N, C / 8, H, W, 8], as compiled programs lay out what convolutions read and write.
-  const Tensor x = wave({2, 16, 3, 5}, 0);
-  const Tensor w = wave({16}, 1), b = wave({16}, 2);
+  const Tensor x = norm_wave({2, 16, 3, 5}, 0);
+  const Tensor w = norm_wave({16}, 1), b = norm_wave({16}, 2);
   const Tensor expected = batch_norm(x, w, b, {}, {}, true, 0.1, 1e-5);
   const Tensor blocked = x.reshape({2, 2, 8, 3, 5}).permute({0, 1, 3, 4, 2}).contiguous();
   const auto [mean, rstd, var] = apply_n<3>(kChannelMoments, {blocked}, MomentsAttrs{1e-5, true});
@@ -74,41 +74,41 @@ TEST(BatchNorm, BlockedChannelsGiveTheSame) {
 
 TEST(LayerNorm, LibTorchsValues) {
   nn::LayerNorm ln(nn::LayerNormOptions({5}));
-  set_parameters(ln);
+  set_norm(ln);
   const Tensor x = wave_with_grad({2, 5}, 0);
   const Tensor y = ln(x);
   run_backward(y);
-  expect_values(y, kLayerY, "y");
-  expect_values(x.grad(), kLayerGradX, "x");
-  expect_values(ln->weight.grad(), kLayerGradW, "weight");
-  expect_values(ln->bias.grad(), kLayerGradB, "bias");
+  expect_table(y, kLayerY, "y");
+  expect_table(x.grad(), kLayerGradX, "x");
+  expect_table(ln->weight.grad(), kLayerGradW, "weight");
+  expect_table(ln->bias.grad(), kLayerGradB, "bias");
 }
 
 TEST(GroupNorm, LibTorchsValues) {
   nn::GroupNorm gn(2, 4);
-  set_parameters(gn);
+  set_norm(gn);
   const Tensor x = wave_with_grad({2, 4, 3}, 0);
   const Tensor y = gn(x);
   run_backward(y);
-  expect_values(y, kGroupY, "y");
-  expect_values(x.grad(), kGroupGradX, "x");
-  expect_values(gn->weight.grad(), kGroupGradW, "weight");
-  expect_values(gn->bias.grad(), kGroupGradB, "bias");
+  expect_table(y, kGroupY, "y");
+  expect_table(x.grad(), kGroupGradX, "x");
+  expect_table(gn->weight.grad(), kGroupGradW, "weight");
+  expect_table(gn->bias.grad(), kGroupGradB, "bias");
 }
 
 TEST(InstanceNorm, LibTorchsValues) {
   nn::InstanceNorm1d in(nn::InstanceNorm1dOptions(2).affine(true).track_running_stats(true));
-  set_parameters(in);
+  set_norm(in);
   const Tensor x = wave_with_grad({2, 2, 4}, 0);
   const Tensor y = in(x);
   run_backward(y);
-  expect_values(y, kInstanceY, "y");
-  expect_values(x.grad(), kInstanceGradX, "x");
-  expect_values(in->weight.grad(), kInstanceGradW, "weight");
-  expect_values(in->running_mean, kInstanceMean, "running_mean");
-  expect_values(in->running_var, kInstanceVar, "running_var");
+  expect_table(y, kInstanceY, "y");
+  expect_table(x.grad(), kInstanceGradX, "x");
+  expect_table(in->weight.grad(), kInstanceGradW, "weight");
+  expect_table(in->running_mean, kInstanceMean, "running_mean");
+  expect_table(in->running_var, kInstanceVar, "running_var");
   in->eval();
-  expect_values(in(x), kInstanceEval, "eval");
+  expect_table(in(x), kInstanceEval, "eval");
   // A single sample.
   EXPECT_TRUE(equal(in(x[0]), in(x.narrow(0, 0, 1))[0]));
 }
@@ -118,8 +118,8 @@ TEST(LocalResponseNorm, LibTorchsValues) {
   const Tensor y =
       F::local_response_norm(x, F::LocalResponseNormFuncOptions(4).alpha(0.5).beta(0.8).k(2));
   run_backward(y);
-  expect_values(y, kLocalY, "y");
-  expect_values(x.grad(), kLocalGradX, "x");
+  expect_table(y, kLocalY, "y");
+  expect_table(x.grad(), kLocalGradX, "x");
   // Over an odd number of channels both are the same.
   EXPECT_TRUE(allclose(
       F::cross_map_lrn2d(x, F::CrossMapLRN2dFuncOptions(3).alpha(0.5).beta(0.8).k(2)),
@@ -164,7 +164,7 @@ struct Net {
     manual_seed(5);
     for (Tensor& p : conv->parameters()) {
       const NoGradGuard no_grad;
-      p.copy_(wave(p.sizes().vec(), 4) * 0.1);
+      p.copy_(norm_wave(p.sizes().vec(), 4) * 0.1);
     }
   }
   Tensor step(const Tensor& x) {
@@ -186,11 +186,12 @@ TEST(Norms, CompiledStepsAreEagerSteps) {
   Net eager, compiled;
   manual_seed(11);
   std::vector<Tensor> losses;
-  for (int i = 0; i < 5; ++i) losses.push_back(eager.step(wave({6, 8}, i)));
+  for (int i = 0; i < 5; ++i) losses.push_back(eager.step(norm_wave({6, 8}, i)));
   manual_seed(11);
   auto step = compile([&](const Tensor& x) { return compiled.step(x); });
   for (int i = 0; i < 5; ++i)
-    EXPECT_TRUE(allclose(step(wave({6, 8}, i)), losses[static_cast<size_t>(i)], 1e-5, 1e-6)) << i;
+    EXPECT_TRUE(allclose(step(norm_wave({6, 8}, i)), losses[static_cast<size_t>(i)], 1e-5, 1e-6))
+        << i;
   EXPECT_TRUE(allclose(eager.bn->running_mean, compiled.bn->running_mean, 1e-5, 1e-6));
   EXPECT_TRUE(allclose(eager.bn->running_var, compiled.bn->running_var, 1e-5, 1e-6));
   EXPECT_TRUE(

@@ -33,7 +33,7 @@ void fill(M& m) {
 
 Tensor weighted(const Tensor& t) { return (t * filled(t.sizes(), 3)).sum(); }
 
-void expect_values(const std::vector<Tensor>& parts, const std::vector<double>& expected) {
+void expect_parts(const std::vector<Tensor>& parts, const std::vector<double>& expected) {
   std::vector<Tensor> flat;
   for (const Tensor& p : parts) flat.push_back(p.reshape({-1}));
   test::expect_values(cat(flat), expected);
@@ -57,9 +57,8 @@ TEST(Rnn, LstmEqualsLibTorch) {
   auto [y, state] = m(x, std::make_tuple(filled({4, 2, 2}, 6), filled({4, 2, 2}, 7)));
   auto [h, c] = state;
   (weighted(y) + weighted(h) + weighted(c)).backward();
-  expect_values({y, h, c}, kLstm);
-  expect_values({x.grad(), grad_of(m, "weight_hh_l0"), grad_of(m, "bias_ih_l1_reverse")},
-                kLstmGrad);
+  expect_parts({y, h, c}, kLstm);
+  expect_parts({x.grad(), grad_of(m, "weight_hh_l0"), grad_of(m, "bias_ih_l1_reverse")}, kLstmGrad);
 }
 
 TEST(Rnn, ProjectedLstmOnRaggedBatchEqualsLibTorch) {
@@ -72,8 +71,8 @@ TEST(Rnn, ProjectedLstmOnRaggedBatchEqualsLibTorch) {
   auto [padded, lengths] = utils::rnn::pad_packed_sequence(y);
   EXPECT_TRUE(equal(lengths, tensor({2, 4, 1})));
   (weighted(padded) + weighted(h) + weighted(c)).backward();
-  expect_values({padded, h, c}, kProjected);
-  expect_values({x.grad(), grad_of(m, "weight_hr_l0"), grad_of(m, "weight_hh_l0")}, kProjectedGrad);
+  expect_parts({padded, h, c}, kProjected);
+  expect_parts({x.grad(), grad_of(m, "weight_hr_l0"), grad_of(m, "weight_hh_l0")}, kProjectedGrad);
 }
 
 TEST(Rnn, GruOnRaggedBatchEqualsLibTorch) {
@@ -85,8 +84,8 @@ TEST(Rnn, GruOnRaggedBatchEqualsLibTorch) {
   auto [padded, lengths] = utils::rnn::pad_packed_sequence(y, true);
   EXPECT_TRUE(equal(lengths, tensor({3, 1, 2})));
   (weighted(padded) + weighted(h)).backward();
-  expect_values({padded, h}, kGru);
-  expect_values({x.grad(), grad_of(m, "weight_hh_l0_reverse"), grad_of(m, "bias_hh_l0")}, kGruGrad);
+  expect_parts({padded, h}, kGru);
+  expect_parts({x.grad(), grad_of(m, "weight_hh_l0_reverse"), grad_of(m, "bias_hh_l0")}, kGruGrad);
 }
 
 TEST(Rnn, RnnEqualsLibTorch) {
@@ -96,8 +95,8 @@ TEST(Rnn, RnnEqualsLibTorch) {
     const Tensor x = filled({2, 4, 2}, 5).requires_grad_();
     auto [y, h] = m(x);
     (weighted(y) + weighted(h)).backward();
-    expect_values({y, h}, kRelu);
-    expect_values({x.grad(), grad_of(m, "weight_hh_l0")}, kReluGrad);
+    expect_parts({y, h}, kRelu);
+    expect_parts({x.grad(), grad_of(m, "weight_hh_l0")}, kReluGrad);
   }
   {
     RNN m(RNNOptions(2, 3).bias(false));
@@ -105,8 +104,8 @@ TEST(Rnn, RnnEqualsLibTorch) {
     const Tensor x = filled({4, 2, 2}, 5).requires_grad_();
     auto [y, h] = m(x);
     (weighted(y) + weighted(h)).backward();
-    expect_values({y, h}, kTanh);
-    expect_values({x.grad(), grad_of(m, "weight_hh_l0")}, kTanhGrad);
+    expect_parts({y, h}, kTanh);
+    expect_parts({x.grad(), grad_of(m, "weight_hh_l0")}, kTanhGrad);
   }
 }
 
@@ -119,7 +118,7 @@ TEST(Rnn, CellsEqualLibTorch) {
   fill(c);
   const Tensor x = filled({2, 2}, 5), h = filled({2, 3}, 6), k = filled({2, 3}, 7);
   auto [ha, ca] = a(x, std::make_tuple(h, k));
-  expect_values({ha, ca, b(x, h), c(x, h), b(x)}, kCells);
+  expect_parts({ha, ca, b(x, h), c(x, h), b(x)}, kCells);
 }
 
 // A packed batch is its sequences one by one.
@@ -361,7 +360,7 @@ struct WordModel : Module {
   Linear linear;
 };
 
-std::vector<float> train(bool compiled) {
+std::vector<float> train_cell(bool compiled) {
   manual_seed(11);
   const auto model = std::make_shared<WordModel>();
   std::vector<optim::OptimizerParamGroup> groups;
@@ -393,7 +392,7 @@ std::vector<float> train(bool compiled) {
 }
 
 TEST(Rnn, CompiledTrainingEqualsEager) {
-  const std::vector<float> eager = train(false), compiled = train(true);
+  const std::vector<float> eager = train_cell(false), compiled = train_cell(true);
   for (size_t i = 0; i < eager.size(); ++i)
     EXPECT_NEAR(compiled[i], eager[i], 1e-3 * (1 + eager[i])) << "step " << i;
   EXPECT_LT(eager.back(), 0.5 * eager.front());

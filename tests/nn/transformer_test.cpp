@@ -15,7 +15,7 @@ namespace {
 using namespace tandem;
 using test::waves;
 
-void expect_values(const Tensor& got, const std::vector<double>& wanted) {
+void expect_numbers(const Tensor& got, const std::vector<double>& wanted) {
   test::expect_values(got, wanted, 2e-8);
 }
 
@@ -31,19 +31,19 @@ TEST(Transformer, EncoderLayerHasLibTorchsValues) {
       nn::TransformerEncoderLayerOptions(4, 2).dim_feedforward(6).dropout(0).activation(kGELU));
   set_parameters(*layer);
   const Tensor mask = nn::Transformer::Impl::generate_square_subsequent_mask(3);
-  expect_values(layer(waves({3, 2, 4}, 0.3), mask.to(kDouble)),
-                {1.08606824,     0.190936627,    0.0156772597, -0.0868602367, 1.04494464,
-                 0.28824261,     -0.00573171512, -0.106983138, 1.0523868,     0.26960716,
-                 -0.00394759832, -0.110227331,   1.06296214,   0.244114191,   -0.000294983916,
-                 -0.110866242,   1.08443431,     0.179480722,  0.0121785034,  -0.105638972,
-                 1.08706745,     0.191883149,    0.0185078716, -0.0773233787});
+  expect_numbers(layer(waves({3, 2, 4}, 0.3), mask.to(kDouble)),
+                 {1.08606824,     0.190936627,    0.0156772597, -0.0868602367, 1.04494464,
+                  0.28824261,     -0.00573171512, -0.106983138, 1.0523868,     0.26960716,
+                  -0.00394759832, -0.110227331,   1.06296214,   0.244114191,   -0.000294983916,
+                  -0.110866242,   1.08443431,     0.179480722,  0.0121785034,  -0.105638972,
+                  1.08706745,     0.191883149,    0.0185078716, -0.0773233787});
 }
 
 TEST(Transformer, DecoderLayerHasLibTorchsValues) {
   nn::TransformerDecoderLayer layer(
       nn::TransformerDecoderLayerOptions(4, 2).dim_feedforward(6).dropout(0));
   set_parameters(*layer);
-  expect_values(
+  expect_numbers(
       layer(waves({3, 2, 4}, 0.3), waves({5, 2, 4}, 0.5)),
       {1.05751615,     0.261725332,  -0.00178734167, -0.106423803, 1.05002496,     0.276820896,
        -0.00440156828, -0.108006565, 1.05036844,     0.276411994,  -0.00425368645, -0.107663816,
@@ -54,10 +54,10 @@ TEST(Transformer, DecoderLayerHasLibTorchsValues) {
 TEST(Transformer, WholeModelHasLibTorchsValues) {
   nn::Transformer model(nn::TransformerOptions(4, 2, 1, 1).dim_feedforward(6).dropout(0));
   set_parameters(*model);
-  expect_values(model(waves({3, 2, 4}, 0.3), waves({2, 2, 4}, 0.5)),
-                {1.05224052, 0.303415543, 0.0204151052, -0.0156219326, 1.05076551, 0.306789172,
-                 0.0201864581, -0.0148189076, 1.05866135, 0.287585889, 0.021798976, -0.0187185592,
-                 1.04789546, 0.313479998, 0.0194766794, -0.0139596812});
+  expect_numbers(model(waves({3, 2, 4}, 0.3), waves({2, 2, 4}, 0.5)),
+                 {1.05224052, 0.303415543, 0.0204151052, -0.0156219326, 1.05076551, 0.306789172,
+                  0.0201864581, -0.0148189076, 1.05866135, 0.287585889, 0.021798976, -0.0187185592,
+                  1.04789546, 0.313479998, 0.0194766794, -0.0139596812});
 }
 
 TEST(Transformer, ActivationMayBeAFunction) {

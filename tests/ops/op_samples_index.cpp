@@ -42,7 +42,7 @@ Reference scattered(int64_t dim, double (*combine)(double, double)) {
 
 double second(double, double b) { return b; }
 double sum(double a, double b) { return a + b; }
-double product(double a, double b) { return a * b; }
+double product_of(double a, double b) { return a * b; }
 double greater(double a, double b) { return std::max(a, b); }
 double lesser(double a, double b) { return std::min(a, b); }
 
@@ -168,7 +168,7 @@ void add_scatters(std::vector<Row>& rows) {
                     .inputs = {real({3, 2}).avoiding({0}, 0.3), index({5, 2}, 0, 3),
                                real({5, 2}).avoiding({0}, 0.3)},
                     .fn = FN(scatter_reduce(a[0], 0, a[1], a[2], "prod")),
-                    .reference = scattered(0, product),
+                    .reference = scattered(0, product_of),
                     .inplace = INPLACE(a[0].scatter_reduce_(0, a[1], a[2], "prod")),
                     .dtypes = kFloats | bit(kLong)},
                    {.label = "amax",

@@ -17,7 +17,8 @@ Row composite(Row row, double tolerance16 = 4e-2) {
   return row;
 }
 
-Sample one(const char* label, Input x, Fn fn, Reference reference = nullptr, bool grad = true) {
+Sample one_matrix(const char* label, Input x, Fn fn, Reference reference = nullptr,
+                  bool grad = true) {
   return {.label = label, .inputs = {std::move(x)}, .fn = fn, .reference = reference, .grad = grad};
 }
 Sample of(const char* label, std::vector<Input> inputs, Fn fn, Reference reference) {
@@ -38,14 +39,15 @@ ValuesList exp_series(const ValuesList& a) {
 }
 
 void add_functions(std::vector<Row>& rows) {
-  rows.push_back(composite(
-      {.name = "linalg.matrix_exp",
-       .ops = {"linalg_matrix_exp"},
-       .fn = FN(a[0].matrix_exp()),
-       .reference = exp_series,
-       .samples = {one("plain", real({3, 3}), nullptr), one("large", real({2, 2}, -6, 6), nullptr),
-                   one("batch", real({2, 2, 2}), nullptr), one("number", real({1, 1}), nullptr)},
-       .dtypes = kFullFloats}));
+  rows.push_back(composite({.name = "linalg.matrix_exp",
+                            .ops = {"linalg_matrix_exp"},
+                            .fn = FN(a[0].matrix_exp()),
+                            .reference = exp_series,
+                            .samples = {one_matrix("plain", real({3, 3}), nullptr),
+                                        one_matrix("large", real({2, 2}, -6, 6), nullptr),
+                                        one_matrix("batch", real({2, 2, 2}), nullptr),
+                                        one_matrix("number", real({1, 1}), nullptr)},
+                            .dtypes = kFullFloats}));
   const auto power = [](int64_t n) -> Reference {
     return [n](const ValuesList& a) -> ValuesList {
       Values base = n < 0 ? inverse_reference(a[0]) : a[0], r = base;
@@ -54,19 +56,19 @@ void add_functions(std::vector<Row>& rows) {
     };
   };
   const Input nice = given({2, 2}, {2, 1, -1, 3});
-  rows.push_back(
-      composite({.name = "linalg.matrix_power",
-                 .ops = {"mm"},
-                 .samples = {one("third", nice, FN(a[0].matrix_power(3)), power(3)),
-                             one("first", nice, FN(linalg_matrix_power(a[0], 1)), power(1)),
-                             one("sixth", nice, FN(linalg_matrix_power(a[0], 6)), power(6)),
-                             one("none", nice, FN(linalg_matrix_power(a[0], 0)),
-                                 [](const ValuesList&) -> ValuesList {
-                                   return {Values{{2, 2}, {1, 0, 0, 1}}};
-                                 }),
-                             one("inverse", nice, FN(linalg_matrix_power(a[0], -2)), power(-2))},
-                 .dtypes = kFullFloats,
-                 .refuses_others = false}));
+  rows.push_back(composite(
+      {.name = "linalg.matrix_power",
+       .ops = {"mm"},
+       .samples = {one_matrix("third", nice, FN(a[0].matrix_power(3)), power(3)),
+                   one_matrix("first", nice, FN(linalg_matrix_power(a[0], 1)), power(1)),
+                   one_matrix("sixth", nice, FN(linalg_matrix_power(a[0], 6)), power(6)),
+                   one_matrix("none", nice, FN(linalg_matrix_power(a[0], 0)),
+                              [](const ValuesList&) -> ValuesList {
+                                return {Values{{2, 2}, {1, 0, 0, 1}}};
+                              }),
+                   one_matrix("inverse", nice, FN(linalg_matrix_power(a[0], -2)), power(-2))},
+       .dtypes = kFullFloats,
+       .refuses_others = false}));
   rows.push_back(composite(
       {.name = "linalg.multi_dot",
        .ops = {"mm"},
@@ -86,18 +88,18 @@ void add_functions(std::vector<Row>& rows) {
                       })},
        .dtypes = kAllButBool,
        .refuses_others = false}));
-  rows.push_back(composite(
-      {.name = "trace",
-       .ops = {"diagonal"},
-       .fn = FN(a[0].trace()),
-       .reference = [](const ValuesList& a) -> ValuesList {
-         double sum = 0;
-         for (int64_t i = 0; i < std::min(a[0].sizes[0], a[0].sizes[1]); ++i)
-           sum += a[0].at({i, i});
-         return {Values{{}, {sum}}};
-       },
-       .samples = {one("square", real({3, 3}), nullptr), one("wide", real({2, 4}), nullptr)},
-       .out = Out::kSum}));
+  rows.push_back(composite({.name = "trace",
+                            .ops = {"diagonal"},
+                            .fn = FN(a[0].trace()),
+                            .reference = [](const ValuesList& a) -> ValuesList {
+                              double sum = 0;
+                              for (int64_t i = 0; i < std::min(a[0].sizes[0], a[0].sizes[1]); ++i)
+                                sum += a[0].at({i, i});
+                              return {Values{{}, {sum}}};
+                            },
+                            .samples = {one_matrix("square", real({3, 3}), nullptr),
+                                        one_matrix("wide", real({2, 4}), nullptr)},
+                            .out = Out::kSum}));
   const Reference kronecker = [](const ValuesList& a) -> ValuesList {
     const Sizes &x = a[0].sizes, &y = a[1].sizes;
     Values out = zeros_of({x[0] * y[0], x[1] * y[1]});
@@ -152,7 +154,7 @@ void add_functions(std::vector<Row>& rows) {
                               });
                               return {out};
                             },
-                            .samples = {one("plain", real({3}), nullptr)},
+                            .samples = {one_matrix("plain", real({3}), nullptr)},
                             .dtypes = kAllButBool,
                             .refuses_others = false}));
   const Input nice4 = given({2, 2, 2, 2}, {3, 1, 0, -1, 1, 4, 1, 0, 0, 1, 5, 1, -1, 0, 1, 6});
@@ -166,7 +168,7 @@ void add_functions(std::vector<Row>& rows) {
                             .reference = [flat](const ValuesList& a) -> ValuesList {
                               return {flat(inverse_reference(flat(a[0], {4, 4})), {2, 2, 2, 2})};
                             },
-                            .samples = {one("plain", nice4, nullptr)},
+                            .samples = {one_matrix("plain", nice4, nullptr)},
                             .dtypes = kFullFloats,
                             .refuses_others = false}));
   rows.push_back(composite(
@@ -182,7 +184,7 @@ void add_functions(std::vector<Row>& rows) {
        .refuses_others = false}));
 }
 
-void add_norms(std::vector<Row>& rows) {
+void add_matrix_norms(std::vector<Row>& rows) {
   const auto sums = [](const Values& a, bool columns) {
     std::vector<double> s(columns ? a.sizes[1] : a.sizes[0]);
     each_index(a.sizes, [&](const Sizes& i) { s[columns ? i[1] : i[0]] += std::abs(a.at(i)); });
@@ -221,61 +223,64 @@ void add_norms(std::vector<Row>& rows) {
   rows.push_back(composite(
       {.name = "linalg.matrix_norm",
        .ops = {"linalg_svdvals"},
-       .samples = {one("fro", m, FN(linalg_matrix_norm(a[0])), frobenius),
-                   one("nuc", m, FN(linalg_matrix_norm(a[0], "nuc")),
-                       by_singular([](double x, double y) { return x + y; })),
-                   one("2", m, FN(linalg_matrix_norm(a[0], 2)), by_singular(first)),
-                   one("-2", m, FN(linalg_matrix_norm(a[0], -2)),
-                       by_singular([](double, double y) { return y; })),
-                   one("1", apart, FN(linalg_matrix_norm(a[0], 1)), extreme(true, true)),
-                   one("-1", apart, FN(linalg_matrix_norm(a[0], -1)), extreme(true, false)),
-                   one("inf", apart,
-                       FN(linalg_matrix_norm(a[0], std::numeric_limits<double>::infinity())),
-                       extreme(false, true)),
-                   one("-inf", apart,
+       .samples = {one_matrix("fro", m, FN(linalg_matrix_norm(a[0])), frobenius),
+                   one_matrix("nuc", m, FN(linalg_matrix_norm(a[0], "nuc")),
+                              by_singular([](double x, double y) { return x + y; })),
+                   one_matrix("2", m, FN(linalg_matrix_norm(a[0], 2)), by_singular(first)),
+                   one_matrix("-2", m, FN(linalg_matrix_norm(a[0], -2)),
+                              by_singular([](double, double y) { return y; })),
+                   one_matrix("1", apart, FN(linalg_matrix_norm(a[0], 1)), extreme(true, true)),
+                   one_matrix("-1", apart, FN(linalg_matrix_norm(a[0], -1)), extreme(true, false)),
+                   one_matrix("inf", apart,
+                              FN(linalg_matrix_norm(a[0], std::numeric_limits<double>::infinity())),
+                              extreme(false, true)),
+                   one_matrix(
+                       "-inf", apart,
                        FN(linalg_matrix_norm(a[0], -std::numeric_limits<double>::infinity())),
                        extreme(false, false)),
-                   one("keepdim", real({2, 2, 3}), FN(linalg_matrix_norm(a[0], 2, {0, 2}, true))),
-                   one("dims", real({2, 2, 3}), FN(linalg_matrix_norm(a[0], 1, {2, 0})))},
+                   one_matrix("keepdim", real({2, 2, 3}),
+                              FN(linalg_matrix_norm(a[0], 2, {0, 2}, true))),
+                   one_matrix("dims", real({2, 2, 3}), FN(linalg_matrix_norm(a[0], 1, {2, 0})))},
        .dtypes = kFullFloats,
        .refuses_others = false}));
-  rows.push_back(
-      composite({.name = "linalg.norm",
-                 .ops = {"linalg_svdvals"},
-                 .samples = {one("plain", real({2, 2, 2}), FN(linalg_norm(a[0])), frobenius),
-                             one("matrix", apart, FN(linalg_norm(a[0], 1)), extreme(true, true)),
-                             one("nuc", m, FN(linalg_norm(a[0], "nuc")),
-                                 by_singular([](double x, double y) { return x + y; })),
-                             one("nuclear_norm", m, FN(nuclear_norm(a[0])),
-                                 by_singular([](double x, double y) { return x + y; })),
-                             one("vector", given({2, 2}, {3, 4, 6, 8}),
-                                 FN(linalg_norm(a[0], 2, IntArrayRef{1})),
-                                 [](const ValuesList& a) -> ValuesList {
-                                   return {Values{{2},
-                                                  {std::hypot(a[0].v[0], a[0].v[1]),
-                                                   std::hypot(a[0].v[2], a[0].v[3])}}};
-                                 })},
-                 .dtypes = kFullFloats,
-                 .refuses_others = false}));
+  rows.push_back(composite(
+      {.name = "linalg.norm",
+       .ops = {"linalg_svdvals"},
+       .samples = {one_matrix("plain", real({2, 2, 2}), FN(linalg_norm(a[0])), frobenius),
+                   one_matrix("matrix", apart, FN(linalg_norm(a[0], 1)), extreme(true, true)),
+                   one_matrix("nuc", m, FN(linalg_norm(a[0], "nuc")),
+                              by_singular([](double x, double y) { return x + y; })),
+                   one_matrix("nuclear_norm", m, FN(nuclear_norm(a[0])),
+                              by_singular([](double x, double y) { return x + y; })),
+                   one_matrix("vector", given({2, 2}, {3, 4, 6, 8}),
+                              FN(linalg_norm(a[0], 2, IntArrayRef{1})),
+                              [](const ValuesList& a) -> ValuesList {
+                                return {Values{{2},
+                                               {std::hypot(a[0].v[0], a[0].v[1]),
+                                                std::hypot(a[0].v[2], a[0].v[3])}}};
+                              })},
+       .dtypes = kFullFloats,
+       .refuses_others = false}));
   rows.push_back(composite(
       {.name = "linalg.cond",
        .ops = {"linalg_svdvals", "linalg_inv_ex"},
-       .samples = {one("2", m, FN(linalg_cond(a[0])),
-                       by_singular([](double x, double y) { return x / y; })),
-                   one("-2", m, FN(linalg_cond(a[0], -2)),
-                       by_singular([](double x, double y) { return y / x; })),
-                   one("1", m, FN(linalg_cond(a[0], 1)),
-                       [=](const ValuesList& a) -> ValuesList {
-                         return {Values{{},
-                                        {extreme(true, true)(a)[0].v[0] *
-                                         extreme(true, true)({inverse_reference(a[0])})[0].v[0]}}};
-                       }),
-                   one("fro", m, FN(linalg_cond(a[0], "fro")),
-                       [=](const ValuesList& a) -> ValuesList {
-                         return {Values{{},
-                                        {frobenius(a)[0].v[0] *
-                                         frobenius({inverse_reference(a[0])})[0].v[0]}}};
-                       })},
+       .samples = {one_matrix("2", m, FN(linalg_cond(a[0])),
+                              by_singular([](double x, double y) { return x / y; })),
+                   one_matrix("-2", m, FN(linalg_cond(a[0], -2)),
+                              by_singular([](double x, double y) { return y / x; })),
+                   one_matrix("1", m, FN(linalg_cond(a[0], 1)),
+                              [=](const ValuesList& a) -> ValuesList {
+                                return {Values{
+                                    {},
+                                    {extreme(true, true)(a)[0].v[0] *
+                                     extreme(true, true)({inverse_reference(a[0])})[0].v[0]}}};
+                              }),
+                   one_matrix("fro", m, FN(linalg_cond(a[0], "fro")),
+                              [=](const ValuesList& a) -> ValuesList {
+                                return {Values{{},
+                                               {frobenius(a)[0].v[0] *
+                                                frobenius({inverse_reference(a[0])})[0].v[0]}}};
+                              })},
        .dtypes = kFullFloats,
        .refuses_others = false}));
 }
@@ -357,7 +362,7 @@ void add_by_index(std::vector<Row>& rows) {
 
 void add_linalg_function_rows(std::vector<Row>& rows) {
   add_functions(rows);
-  add_norms(rows);
+  add_matrix_norms(rows);
   add_by_index(rows);
 }
 

@@ -35,7 +35,7 @@ std::vector<Sample> reductions(const F& loss, const Reference& reference,
   return samples;
 }
 
-Row composite(const char* name, std::vector<Sample> samples) {
+Row composite_loss(const char* name, std::vector<Sample> samples) {
   return {.name = name,
           .ops = {},
           .samples = std::move(samples),
@@ -48,7 +48,7 @@ Row composite(const char* name, std::vector<Sample> samples) {
 void add_of_numbers(std::vector<Row>& rows) {
   const std::vector<Input> two = {real({3, 4}), real({3, 4}, 3, 5)};
   const auto add = [&](const char* name, auto loss, Pair f, std::vector<Input> inputs) {
-    rows.push_back(composite(name, reductions(loss, pointwise(f), inputs)));
+    rows.push_back(composite_loss(name, reductions(loss, pointwise(f), inputs)));
   };
   add(
       "mse_loss", [](const List& a, int64_t r) { return mse_loss(a[0], a[1], r); },
@@ -117,7 +117,7 @@ void add_of_numbers(std::vector<Row>& rows) {
       [](const List& a, int64_t r) { return hinge_embedding_loss(a[0], a[1], 0.5, r); },
       [](double x, double t) { return t == 1 ? x : std::max(0.0, 0.5 - x); },
       {real({2, 3}).avoiding({0.5}), given({2, 3}, {1, -1, -1, 1, 1, -1}).constant()});
-  rows.push_back(composite(
+  rows.push_back(composite_loss(
       "margin_ranking_loss",
       reductions(
           [](const List& a, int64_t r) { return margin_ranking_loss(a[0], a[1], a[2], 0.5, r); },
@@ -127,12 +127,12 @@ void add_of_numbers(std::vector<Row>& rows) {
 
 // -- vectors ------------------------------------------------------------------------------------
 
-double norm_of(const std::vector<double>& d, double p) {
+double norm_of_difference(const std::vector<double>& d, double p) {
   double sum = 0;
   for (double v : d) sum += std::pow(std::abs(v), p);
   return std::pow(sum, 1 / p);
 }
-std::vector<double> row_of(const Values& x, int64_t r) {
+std::vector<double> loss_row(const Values& x, int64_t r) {
   const int64_t n = x.sizes.back();
   return {x.v.begin() + r * n, x.v.begin() + (r + 1) * n};
 }
@@ -143,7 +143,7 @@ std::vector<double> minus(std::vector<double> a, const std::vector<double>& b, d
 double cosine(const std::vector<double>& a, const std::vector<double>& b) {
   double dot = 0;
   for (size_t i = 0; i < a.size(); ++i) dot += a[i] * b[i];
-  return dot / norm_of(a, 2) / norm_of(b, 2);
+  return dot / norm_of_difference(a, 2) / norm_of_difference(b, 2);
 }
 // One number for each row of the inputs, which are matrices.
 Reference by_row(std::function<double(const std::vector<std::vector<double>>&, int64_t)> f) {
@@ -152,7 +152,7 @@ Reference by_row(std::function<double(const std::vector<std::vector<double>>&, i
     for (int64_t r = 0; r < a[0].sizes[0]; ++r) {
       std::vector<std::vector<double>> rows;
       for (const Values& x : a)
-        rows.push_back(x.dim() == 2 ? row_of(x, r) : std::vector<double>{x.v[r]});
+        rows.push_back(x.dim() == 2 ? loss_row(x, r) : std::vector<double>{x.v[r]});
       out.v[r] = f(rows, r);
     }
     return {out};
@@ -164,7 +164,7 @@ ValuesList pdist_of(const ValuesList& a) {
   Values out;
   for (int64_t i = 0; i < a[0].sizes[0]; ++i)
     for (int64_t j = i + 1; j < a[0].sizes[0]; ++j)
-      out.v.push_back(norm_of(minus(row_of(a[0], i), row_of(a[0], j)), p));
+      out.v.push_back(norm_of_difference(minus(loss_row(a[0], i), loss_row(a[0], j)), p));
   out.sizes = {out.numel()};
   return {out};
 }
@@ -175,12 +175,13 @@ ValuesList cdist_of(const ValuesList& a) {
   Values out = zeros_of({n, m});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < m; ++j)
-      out.v[static_cast<size_t>(i * m + j)] = norm_of(minus(row_of(a[0], i), row_of(a[1], j)), p);
+      out.v[static_cast<size_t>(i * m + j)] =
+          norm_of_difference(minus(loss_row(a[0], i), loss_row(a[1], j)), p);
   return {out};
 }
 
 void add_of_vectors(std::vector<Row>& rows) {
-  rows.push_back(composite("cdist", {}));
+  rows.push_back(composite_loss("cdist", {}));
   rows.back().ops = {"cdist", "cdist_backward"};
   rows.back().samples = {{.label = "1",
                           .inputs = {real({2, 3}), real({4, 3}, 3, 5)},
@@ -208,32 +209,33 @@ void add_of_vectors(std::vector<Row>& rows) {
                           .inputs = {real({2, 0}), real({3, 0})},
                           .fn = FN(cdist(a[0], a[1], 1)),
                           .reference = cdist_of<1>}};
-  rows.push_back(composite("pairwise_distance", {}));
-  rows.back().samples = {
-      {.label = "2",
-       .inputs = {real({3, 4}), real({3, 4}, 3, 5)},
-       .fn = FN(pairwise_distance(a[0], a[1])),
-       .reference =
-           by_row([](const auto& x, int64_t) { return norm_of(minus(x[0], x[1], 1e-6), 2); })},
-      {.label = "3",
-       .inputs = {real({3, 4}), real({3, 4}, 3, 5)},
-       .fn = FN(pairwise_distance(a[0], a[1], 3)),
-       .reference =
-           by_row([](const auto& x, int64_t) { return norm_of(minus(x[0], x[1], 1e-6), 3); })}};
-  rows.push_back(composite(
+  rows.push_back(composite_loss("pairwise_distance", {}));
+  rows.back().samples = {{.label = "2",
+                          .inputs = {real({3, 4}), real({3, 4}, 3, 5)},
+                          .fn = FN(pairwise_distance(a[0], a[1])),
+                          .reference = by_row([](const auto& x, int64_t) {
+                            return norm_of_difference(minus(x[0], x[1], 1e-6), 2);
+                          })},
+                         {.label = "3",
+                          .inputs = {real({3, 4}), real({3, 4}, 3, 5)},
+                          .fn = FN(pairwise_distance(a[0], a[1], 3)),
+                          .reference = by_row([](const auto& x, int64_t) {
+                            return norm_of_difference(minus(x[0], x[1], 1e-6), 3);
+                          })}};
+  rows.push_back(composite_loss(
       "cosine_similarity",
       {{.label = "plain",
         .inputs = {real({3, 4}), real({3, 4}, 3, 5)},
         .fn = FN(cosine_similarity(a[0], a[1])),
         .reference = by_row([](const auto& x, int64_t) { return cosine(x[0], x[1]); })}}));
-  rows.push_back(composite(
+  rows.push_back(composite_loss(
       "pdist",
       {{.label = "2", .inputs = {real({4, 3})}, .fn = FN(pdist(a[0])), .reference = pdist_of<2>},
        {.label = "3",
         .inputs = {real({4, 3})},
         .fn = FN(pdist(a[0], 3)),
         .reference = pdist_of<3>}}));
-  rows.push_back(composite(
+  rows.push_back(composite_loss(
       "cosine_embedding_loss",
       reductions(
           [](const List& a, int64_t r) { return cosine_embedding_loss(a[0], a[1], a[2], 0.1, r); },
@@ -242,16 +244,17 @@ void add_of_vectors(std::vector<Row>& rows) {
             return x[2][0] == 1 ? 1 - c : std::max(0.0, c - 0.1);
           }),
           {real({3, 4}, 1, 3), real({3, 4}, 1, 5), given({3}, {1, -1, -1}).constant()})));
-  rows.push_back(composite("triplet_margin_loss",
-                           reductions(
-                               [](const List& a, int64_t r) {
-                                 return triplet_margin_loss(a[0], a[1], a[2], 9, 2, 1e-6, false, r);
-                               },
-                               by_row([](const auto& x, int64_t) {
-                                 return std::max(0.0, 9 + norm_of(minus(x[0], x[1], 1e-6), 2) -
-                                                          norm_of(minus(x[0], x[2], 1e-6), 2));
-                               }),
-                               {real({3, 4}), real({3, 4}, 3, 5), real({3, 4}, -5, -3)})));
+  rows.push_back(
+      composite_loss("triplet_margin_loss",
+                     reductions(
+                         [](const List& a, int64_t r) {
+                           return triplet_margin_loss(a[0], a[1], a[2], 9, 2, 1e-6, false, r);
+                         },
+                         by_row([](const auto& x, int64_t) {
+                           return std::max(0.0, 9 + norm_of_difference(minus(x[0], x[1], 1e-6), 2) -
+                                                    norm_of_difference(minus(x[0], x[2], 1e-6), 2));
+                         }),
+                         {real({3, 4}), real({3, 4}, 3, 5), real({3, 4}, -5, -3)})));
 }
 
 // -- classes ------------------------------------------------------------------------------------
@@ -334,7 +337,7 @@ std::vector<Sample> class_samples(bool scores) {
 ValuesList multi_margin_of(const ValuesList& a) {
   Values out = zeros_of({a[0].sizes[0]});
   for (int64_t r = 0; r < a[0].sizes[0]; ++r) {
-    const auto x = row_of(a[0], r);
+    const auto x = loss_row(a[0], r);
     const size_t right = static_cast<size_t>(a[1].v[static_cast<size_t>(r)]);
     for (size_t c = 0; c < x.size(); ++c)
       if (c != right) out.v[r] += std::pow(std::max(0.0, 5 - x[right] + x[c]), 2) / x.size();
@@ -345,7 +348,7 @@ ValuesList multi_margin_of(const ValuesList& a) {
 ValuesList multilabel_margin_of(const ValuesList& a) {
   Values out = zeros_of({a[0].sizes[0]});
   for (int64_t r = 0; r < a[0].sizes[0]; ++r) {
-    const auto x = row_of(a[0], r), t = row_of(a[1], r);
+    const auto x = loss_row(a[0], r), t = loss_row(a[1], r);
     size_t n = 0;
     while (n < t.size() && t[n] >= 0) ++n;
     for (size_t k = 0; k < n; ++k)
@@ -367,13 +370,13 @@ void add_of_classes(std::vector<Row>& rows) {
                   .samples = class_samples(true),
                   .dtypes = kFloats,
                   .tolerance32 = 1e-5});
-  rows.push_back(composite(
+  rows.push_back(composite_loss(
       "multi_margin_loss",
       reductions(
           [](const List& a, int64_t r) { return multi_margin_loss(a[0], a[1], 2, 5, {}, r); },
           multi_margin_of, {real({3, 4}), given_index({3}, {2, 1, 3})})));
   rows.back().ops = {"check_classes"};
-  rows.push_back(composite(
+  rows.push_back(composite_loss(
       "multilabel_margin_loss",
       reductions([](const List& a, int64_t r) { return multilabel_margin_loss(a[0], a[1], r); },
                  multilabel_margin_of,

@@ -152,7 +152,7 @@ Sample scaled(Sample s, Values (*f)(const Values&, const Values&), double beta, 
   return s;
 }
 
-void add_sums(std::vector<Row>& rows) {
+void add_sums_of_products(std::vector<Row>& rows) {
   rows.push_back(products(
       {.name = "addmm",
        .ops = {"addmm"},
@@ -246,7 +246,7 @@ void add_sums(std::vector<Row>& rows) {
 
 void add_matmul_rows(std::vector<Row>& rows) {
   add_plain(rows);
-  add_sums(rows);
+  add_sums_of_products(rows);
 }
 
 }  // namespace tandem::table

@@ -67,9 +67,9 @@ void add_second_names(std::vector<Row>& rows) {
        .out = Out::kBool});
 }
 
-double sum_of(const Numbers& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
+double sum_of_all(const Numbers& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 
-void add_statistics(std::vector<Row>& rows) {
+void add_more_statistics(std::vector<Row>& rows) {
   const auto composite = [&](Row row) {
     row.dtypes = kFullFloats;
     row.refuses_others = false;
@@ -83,7 +83,7 @@ void add_statistics(std::vector<Row>& rows) {
                           .fn = FN(nanmean(a[0], IntArrayRef{1})),
                           .reference = [](const ValuesList& a) -> ValuesList {
                             return {reduce(a[0], {1}, false,
-                                           [](const Numbers& x) { return sum_of(x) / 3; })};
+                                           [](const Numbers& x) { return sum_of_all(x) / 3; })};
                           }},
                          {.label = "with a nan",
                           .inputs = {given({3}, {1, NAN, 5})},
@@ -188,7 +188,7 @@ void add_combinations(std::vector<Row>& rows) {
 
 void add_more_rows(std::vector<Row>& rows) {
   add_second_names(rows);
-  add_statistics(rows);
+  add_more_statistics(rows);
   add_combinations(rows);
 }
 

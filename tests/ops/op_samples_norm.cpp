@@ -16,7 +16,7 @@ int64_t block_channel_of(const Sizes& i, const Sizes& sizes) {
   return i[1] * sizes.back() + i.back();
 }
 template <int dims>
-int64_t row_of(const Sizes& i, const Sizes& sizes) {
+int64_t norm_row(const Sizes& i, const Sizes& sizes) {
   int64_t r = 0;
   for (size_t d = 0; d + dims < i.size(); ++d) r = r * sizes[d] + i[d];
   return r;
@@ -175,7 +175,7 @@ void add_row_norms(std::vector<Row>& rows) {
   rows.push_back({.name = "layer_norm",
                   .ops = {"layer_norm", "layer_norm_grad", "layer_norm_sums"},
                   .fn = FN(layer_norm(a[0], {a[0].size(-1)}, a[1], a[2], 1e-3)),
-                  .reference = normalizing(row_of<1>, column_of<1>, 1e-3),
+                  .reference = normalizing(norm_row<1>, column_of<1>, 1e-3),
                   .samples = {{.label = "2-d", .inputs = {real({3, 4}), real({4}), real({4})}},
                               {.label = "3-d", .inputs = {real({2, 2, 5}), real({5}), real({5})}},
                               {.label = "1-d", .inputs = {real({5}), real({5}), real({5})}},
@@ -188,7 +188,7 @@ void add_row_norms(std::vector<Row>& rows) {
                               {.label = "two dimensions",
                                .inputs = {real({3, 2, 2}), real({2, 2}), real({2, 2})},
                                .fn = FN(layer_norm(a[0], {2, 2}, a[1], a[2], 1e-3)),
-                               .reference = normalizing(row_of<2>, column_of<2>, 1e-3)},
+                               .reference = normalizing(norm_row<2>, column_of<2>, 1e-3)},
                               {.label = "empty", .inputs = {real({0, 4}), real({4}), real({4})}},
                               {.label = "big",
                                .inputs = {real({301, 503}), real({503}), real({503})},

@@ -96,7 +96,7 @@ std::function<double(const Values&, const Window&)> place_of_greatest(size_t n) 
   };
 }
 
-Reference max_of(Windows w) {
+Reference max_of_window(Windows w) {
   return [w](const ValuesList& a) -> ValuesList { return {pool(a[0], w, greatest)}; };
 }
 Reference max_and_place(Windows w) {
@@ -105,7 +105,7 @@ Reference max_and_place(Windows w) {
     return {pool(a[0], w, greatest), pool(a[0], w, place_of_greatest(n))};
   };
 }
-Reference mean_of(Windows w) {
+Reference mean_of_window(Windows w) {
   return [w](const ValuesList& a) -> ValuesList {
     return {pool(a[0], w, [w](const Values& x, const Window& window) {
       double sum = 0;
@@ -118,8 +118,8 @@ Reference mean_of(Windows w) {
   };
 }
 
-List pair(std::tuple<Tensor, Tensor> t) { return {std::get<0>(t), std::get<1>(t)}; }
-#define PAIR(...) []([[maybe_unused]] const List& a) -> List { return pair(__VA_ARGS__); }
+List pair_of_sizes(std::tuple<Tensor, Tensor> t) { return {std::get<0>(t), std::get<1>(t)}; }
+#define PAIR(...) []([[maybe_unused]] const List& a) -> List { return pair_of_sizes(__VA_ARGS__); }
 
 void add_max(std::vector<Row>& rows) {
   const Windows one{{3}, {2}, {1}, {1}}, two{{3, 2}, {2, 1}, {1, 0}, {1, 1}},
@@ -130,40 +130,40 @@ void add_max(std::vector<Row>& rows) {
        .samples = {{.label = "1d",
                     .inputs = {distinct({2, 2, 9})},
                     .fn = FN(max_pool1d(a[0], 3, 2, 1)),
-                    .reference = max_of(one)},
+                    .reference = max_of_window(one)},
                    {.label = "1d short",
                     .inputs = {distinct({2, 4})},
                     .fn = FN(max_pool1d(a[0], 3, 2, 1)),
-                    .reference = max_of(one)},
+                    .reference = max_of_window(one)},
                    {.label = "2d",
                     .inputs = {distinct({1, 2, 7, 6})},
                     .fn = FN(max_pool2d(a[0], {3, 2}, {2, 1}, {1, 0})),
-                    .reference = max_of(two)},
+                    .reference = max_of_window(two)},
                    {.label = "2d dilation, ceil",
                     .inputs = {distinct({2, 5, 8})},
                     .fn = FN(max_pool2d(a[0], {2, 3}, {1, 2}, {0, 1}, {2, 1}, true)),
-                    .reference = max_of(wide)},
+                    .reference = max_of_window(wide)},
                    {.label = "windows side by side",
                     .inputs = {distinct({1, 2, 4, 10})},
                     .fn = FN(max_pool2d(a[0], 2)),
-                    .reference = max_of({{2, 2}, {2, 2}, {0, 0}, {1, 1}})},
+                    .reference = max_of_window({{2, 2}, {2, 2}, {0, 0}, {1, 1}})},
                    {.label = "3d",
                     .inputs = {distinct({1, 1, 4, 5, 6})},
                     .fn = FN(max_pool3d(a[0], {2, 3, 2}, {2, 2, 1}, {1, 1, 0}, {1, 1, 2})),
-                    .reference = max_of(three)},
+                    .reference = max_of_window(three)},
                    {.label = "no samples",
                     .inputs = {distinct({0, 2, 4, 4})},
                     .fn = FN(max_pool2d(a[0], 2)),
-                    .reference = max_of({{2, 2}, {2, 2}, {0, 0}, {1, 1}})},
+                    .reference = max_of_window({{2, 2}, {2, 2}, {0, 0}, {1, 1}})},
                    {.label = "large window",
                     .inputs = {distinct({1, 17, 17})},
                     .fn = FN(max_pool2d(a[0], 17, 1)),
-                    .reference = max_of({{17, 17}, {1, 1}, {0, 0}, {1, 1}}),
+                    .reference = max_of_window({{17, 17}, {1, 1}, {0, 0}, {1, 1}}),
                     .dtypes = kFullFloats},
                    {.label = "big",
                     .inputs = {real({2, 16, 40, 41})},
                     .fn = FN(max_pool2d(a[0], 3, 2, 1)),
-                    .reference = max_of({{3, 3}, {2, 2}, {1, 1}, {1, 1}}),
+                    .reference = max_of_window({{3, 3}, {2, 2}, {1, 1}, {1, 1}}),
                     .big = true,
                     .dtypes = kFullFloats}},
        .dtypes = kAllButBool});
@@ -264,31 +264,31 @@ void add_avg(std::vector<Row>& rows) {
        .samples = {{.label = "1d",
                     .inputs = {real({2, 2, 9})},
                     .fn = FN(avg_pool1d(a[0], 3, 2, 1, true, false)),
-                    .reference = mean_of({{3}, {2}, {1}, dense1, true, false})},
+                    .reference = mean_of_window({{3}, {2}, {1}, dense1, true, false})},
                    {.label = "2d",
                     .inputs = {real({1, 2, 7, 6})},
                     .fn = FN(avg_pool2d(a[0], {3, 2}, {2, 1}, {1, 1})),
-                    .reference = mean_of({{3, 2}, {2, 1}, {1, 1}, dense2})},
+                    .reference = mean_of_window({{3, 2}, {2, 1}, {1, 1}, dense2})},
                    {.label = "2d stride beyond the window",
                     .inputs = {real({2, 7, 13})},
                     .fn = FN(avg_pool2d(a[0], {1, 2}, {3, 3})),
-                    .reference = mean_of({{1, 2}, {3, 3}, {0, 0}, dense2})},
+                    .reference = mean_of_window({{1, 2}, {3, 3}, {0, 0}, dense2})},
                    {.label = "2d divisor, ceil",
                     .inputs = {real({2, 5, 8})},
                     .fn = FN(avg_pool2d(a[0], 3, 2, 0, true, true, 5)),
-                    .reference = mean_of({{3, 3}, {2, 2}, {0, 0}, dense2, true, true, 5})},
+                    .reference = mean_of_window({{3, 3}, {2, 2}, {0, 0}, dense2, true, true, 5})},
                    {.label = "2d narrow",
                     .inputs = {real({2, 5, 3})},
                     .fn = FN(avg_pool2d(a[0], 2, 1, 1, true, false)),
-                    .reference = mean_of({{2, 2}, {1, 1}, {1, 1}, dense2, true, false})},
+                    .reference = mean_of_window({{2, 2}, {1, 1}, {1, 1}, dense2, true, false})},
                    {.label = "3d",
                     .inputs = {real({1, 1, 4, 5, 6})},
                     .fn = FN(avg_pool3d(a[0], {2, 3, 2}, {2, 2, 1}, {1, 1, 0})),
-                    .reference = mean_of({{2, 3, 2}, {2, 2, 1}, {1, 1, 0}, dense3})},
+                    .reference = mean_of_window({{2, 3, 2}, {2, 2, 1}, {1, 1, 0}, dense3})},
                    {.label = "big",
                     .inputs = {real({2, 16, 40, 41})},
                     .fn = FN(avg_pool2d(a[0], 3, 2, 1)),
-                    .reference = mean_of({{3, 3}, {2, 2}, {1, 1}, dense2}),
+                    .reference = mean_of_window({{3, 3}, {2, 2}, {1, 1}, dense2}),
                     .big = true}},
        .dtypes = kFloats});
   rows.push_back({.name = "adaptive_avg_pool",
@@ -296,33 +296,33 @@ void add_avg(std::vector<Row>& rows) {
                   .samples = {{.label = "1d",
                                .inputs = {real({2, 2, 9})},
                                .fn = FN(adaptive_avg_pool1d(a[0], 4)),
-                               .reference = mean_of({.adaptive = {4}})},
+                               .reference = mean_of_window({.adaptive = {4}})},
                               {.label = "2d",
                                .inputs = {real({1, 2, 7, 6})},
                                .fn = FN(adaptive_avg_pool2d(a[0], {3, 4})),
-                               .reference = mean_of({.adaptive = {3, 4}})},
+                               .reference = mean_of_window({.adaptive = {3, 4}})},
                               {.label = "2d to one",
                                .inputs = {real({2, 2, 7, 7})},
                                .fn = FN(adaptive_avg_pool2d(a[0], 1)),
-                               .reference = mean_of({.adaptive = {1, 1}})},
+                               .reference = mean_of_window({.adaptive = {1, 1}})},
                               {.label = "2d larger",
                                .inputs = {real({1, 2, 3})},
                                .fn = FN(adaptive_avg_pool2d(a[0], {3, 7})),
-                               .reference = mean_of({.adaptive = {3, 7}})},
+                               .reference = mean_of_window({.adaptive = {3, 7}})},
                               {.label = "3d",
                                .inputs = {real({2, 3, 5, 4})},
                                .fn = FN(adaptive_avg_pool3d(a[0], {2, 2, 1})),
-                               .reference = mean_of({.adaptive = {2, 2, 1}})},
+                               .reference = mean_of_window({.adaptive = {2, 2, 1}})},
                               {.label = "big",
                                .inputs = {real({8, 64, 14, 15})},
                                .fn = FN(adaptive_avg_pool2d(a[0], {1, 2})),
-                               .reference = mean_of({.adaptive = {1, 2}}),
+                               .reference = mean_of_window({.adaptive = {1, 2}}),
                                .big = true}},
                   .dtypes = kFloats});
 }
 
 // Eight channels side by side behind the pooled dimensions: what chains of convolutions keep.
-void add_blocked(std::vector<Row>& rows) {
+void add_blocked_pools(std::vector<Row>& rows) {
   const Windows w{{3, 3}, {2, 2}, {1, 1}, {1, 1}, false, false, 0, 8};
   const auto max_attrs = [](bool plane_index) {
     return MaxPoolAttrs{{3, 3}, {2, 2}, {1, 1}, {1, 1}, false, plane_index, 8};
@@ -339,29 +339,29 @@ void add_blocked(std::vector<Row>& rows) {
                     .fn = [=](const List& a) -> List {
                       return {apply_n<2>(kMaxPool, {a[0]}, max_attrs(false))[0]};
                     },
-                    .reference = max_of(w)},
+                    .reference = max_of_window(w)},
                    {.label = "max, index in the plane",
                     .inputs = {distinct({2, 3, 4, 8})},
                     .fn = [=](const List& a) -> List {
                       return {apply_n<2>(kMaxPool, {a[0]}, max_attrs(true))[0]};
                     },
-                    .reference = max_of(w)},
+                    .reference = max_of_window(w)},
                    {.label = "average",
                     .inputs = {real({1, 2, 4, 5, 8})},
                     .fn = [=](const List& a) -> List { return {apply(kAvgPool, {a[0]}, avg)}; },
-                    .reference = mean_of(w)},
+                    .reference = mean_of_window(w)},
                    {.label = "adaptive average",
                     .inputs = {real({1, 2, 4, 5, 8})},
                     .fn = [=](const List& a) -> List {
                       return {apply(kAdaptiveAvgPool, {a[0]}, adaptive)};
                     },
-                    .reference = mean_of(to_four)},
+                    .reference = mean_of_window(to_four)},
                    {.label = "adaptive max",
                     .inputs = {distinct({1, 1, 4, 5, 8})},
                     .fn = [=](const List& a) -> List {
                       return {apply_n<2>(kAdaptiveMaxPool, {a[0]}, adaptive)[0]};
                     },
-                    .reference = max_of(to_four)}},
+                    .reference = max_of_window(to_four)}},
        .dtypes = kFullFloats,
        .refuses_others = false});
   const PoolIndexAttrs planes{{4, 4}, {}, {}, {}, {}, 1};
@@ -387,7 +387,7 @@ void add_blocked(std::vector<Row>& rows) {
 void add_pool_rows(std::vector<Row>& rows) {
   add_max(rows);
   add_avg(rows);
-  add_blocked(rows);
+  add_blocked_pools(rows);
 }
 
 }  // namespace tandem::table

@@ -227,7 +227,7 @@ ValuesList extreme_reference(const ValuesList& a) {
           reduce(a[0], {dim}, keepdim, largest ? argmax_of : argmin_of)};
 }
 
-void add_extremes(std::vector<Row>& rows) {
+void add_extremes_of_rows(std::vector<Row>& rows) {
   REDUCTION(amax, max_of, ordered, false);
   REDUCTION(amin, min_of, ordered, false);
   const auto pair = [](std::tuple<Tensor, Tensor> t) -> List {
@@ -383,7 +383,7 @@ void add_scans(std::vector<Row>& rows) {
 void add_reduce_rows(std::vector<Row>& rows) {
   add_sums(rows);
   add_norms(rows);
-  add_extremes(rows);
+  add_extremes_of_rows(rows);
   add_scans(rows);
 }
 

@@ -36,7 +36,7 @@ ValuesList sort_reference(const ValuesList& a) {
   return {along(a[0], dim, sorted<descending>), along(a[0], dim, positions<descending>)};
 }
 
-List pair(std::tuple<Tensor, Tensor> t) { return {std::get<0>(t), std::get<1>(t)}; }
+List pair_of_results(std::tuple<Tensor, Tensor> t) { return {std::get<0>(t), std::get<1>(t)}; }
 
 Numbers first(Numbers x, size_t n) {
   x.resize(n);
@@ -98,11 +98,11 @@ void add_running_extremes(std::vector<Row>& rows) {
          .refuses_others = false});
   };
   add(
-      "cummax", [](const List& a) { return pair(cummax(a[0], 0)); },
-      [](const List& a) { return pair(cummax(a[0], -1)); }, cummax_of);
+      "cummax", [](const List& a) { return pair_of_results(cummax(a[0], 0)); },
+      [](const List& a) { return pair_of_results(cummax(a[0], -1)); }, cummax_of);
   add(
-      "cummin", [](const List& a) { return pair(cummin(a[0], 0)); },
-      [](const List& a) { return pair(cummin(a[0], -1)); }, cummin_of);
+      "cummin", [](const List& a) { return pair_of_results(cummin(a[0], 0)); },
+      [](const List& a) { return pair_of_results(cummin(a[0], -1)); }, cummin_of);
 }
 
 void add_counting(std::vector<Row>& rows) {
@@ -323,40 +323,41 @@ void add_statistics(std::vector<Row>& rows) {
 }  // namespace
 
 void add_sort_rows(std::vector<Row>& rows) {
-  rows.push_back({.name = "sort",
-                  .ops = {"sort"},
-                  .samples = {{.label = "last",
-                               .inputs = {distinct({3, 4})},
-                               .fn = [](const List& a) { return pair(sort(a[0])); },
-                               .reference = sort_reference<-1, false>},
-                              {.label = "first descending",
-                               .inputs = {distinct({4, 3})},
-                               .fn = [](const List& a) { return pair(sort(a[0], 0, true)); },
-                               .reference = sort_reference<0, true>},
-                              {.label = "0-d",
-                               .inputs = {distinct({})},
-                               .fn = [](const List& a) { return pair(sort(a[0])); },
-                               .reference = sort_reference<-1, false>},
-                              {.label = "empty",
-                               .inputs = {distinct({3, 0})},
-                               .fn = [](const List& a) { return pair(sort(a[0])); },
-                               .reference = sort_reference<-1, false>},
-                              {.label = "ties keep their order",
-                               .inputs = {given({7}, {2, 1, 2, 1, 0, 2, 0})},
-                               .fn = [](const List& a) { return pair(sort(a[0], true, 0, false)); },
-                               .reference = sort_reference<-1, false>,
-                               .grad = false},
-                              {.label = "big",
-                               .inputs = {distinct({301, 703})},
-                               .fn = [](const List& a) { return pair(sort(a[0])); },
-                               .reference = sort_reference<-1, false>,
-                               .big = true},
-                              {.label = "big row",
-                               .inputs = {distinct({200003})},
-                               .fn = [](const List& a) { return pair(sort(a[0])); },
-                               .reference = sort_reference<-1, false>,
-                               .big = true}},
-                  .out = Out::kUnchecked});
+  rows.push_back(
+      {.name = "sort",
+       .ops = {"sort"},
+       .samples = {{.label = "last",
+                    .inputs = {distinct({3, 4})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0])); },
+                    .reference = sort_reference<-1, false>},
+                   {.label = "first descending",
+                    .inputs = {distinct({4, 3})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0], 0, true)); },
+                    .reference = sort_reference<0, true>},
+                   {.label = "0-d",
+                    .inputs = {distinct({})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0])); },
+                    .reference = sort_reference<-1, false>},
+                   {.label = "empty",
+                    .inputs = {distinct({3, 0})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0])); },
+                    .reference = sort_reference<-1, false>},
+                   {.label = "ties keep their order",
+                    .inputs = {given({7}, {2, 1, 2, 1, 0, 2, 0})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0], true, 0, false)); },
+                    .reference = sort_reference<-1, false>,
+                    .grad = false},
+                   {.label = "big",
+                    .inputs = {distinct({301, 703})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0])); },
+                    .reference = sort_reference<-1, false>,
+                    .big = true},
+                   {.label = "big row",
+                    .inputs = {distinct({200003})},
+                    .fn = [](const List& a) { return pair_of_results(sort(a[0])); },
+                    .reference = sort_reference<-1, false>,
+                    .big = true}},
+       .out = Out::kUnchecked});
   rows.push_back({.name = "argsort",
                   .ops = {},
                   .samples = {{.label = "last",
@@ -387,7 +388,7 @@ void add_sort_rows(std::vector<Row>& rows) {
        .samples =
            {{.label = "largest",
              .inputs = {distinct({3, 5})},
-             .fn = [](const List& a) { return pair(topk(a[0], 2)); },
+             .fn = [](const List& a) { return pair_of_results(topk(a[0], 2)); },
              .reference = [](const ValuesList& a) -> ValuesList {
                return {
                    along(a[0], -1, [](const Numbers& x) { return first(sorted<true>(x), 2); }),
@@ -395,7 +396,7 @@ void add_sort_rows(std::vector<Row>& rows) {
              }},
             {.label = "smallest first",
              .inputs = {distinct({5, 3})},
-             .fn = [](const List& a) { return pair(topk(a[0], 3, 0, false)); },
+             .fn = [](const List& a) { return pair_of_results(topk(a[0], 3, 0, false)); },
              .reference = [](const ValuesList& a) -> ValuesList {
                return {
                    along(a[0], 0, [](const Numbers& x) { return first(sorted<false>(x), 3); }),
@@ -403,7 +404,7 @@ void add_sort_rows(std::vector<Row>& rows) {
              }},
             {.label = "big",
              .inputs = {distinct({31, 7001})},
-             .fn = [](const List& a) { return pair(topk(a[0], 5)); },
+             .fn = [](const List& a) { return pair_of_results(topk(a[0], 5)); },
              .reference = [](const ValuesList& a) -> ValuesList {
                return {
                    along(a[0], -1, [](const Numbers& x) { return first(sorted<true>(x), 5); }),
@@ -418,7 +419,7 @@ void add_sort_rows(std::vector<Row>& rows) {
        .ops = {"kthvalue"},
        .samples = {{.label = "last",
                     .inputs = {distinct({3, 5})},
-                    .fn = [](const List& a) { return pair(kthvalue(a[0], 2)); },
+                    .fn = [](const List& a) { return pair_of_results(kthvalue(a[0], 2)); },
                     .reference = [](const ValuesList& a) -> ValuesList {
                       return {reduce(a[0], {-1}, false,
                                      [](const Numbers& x) { return sorted<false>(x)[1]; }),
@@ -428,31 +429,32 @@ void add_sort_rows(std::vector<Row>& rows) {
        .dtypes = kAllButBool,
        .out = Out::kUnchecked,
        .refuses_others = false});
-  rows.push_back({.name = "median",
-                  .ops = {"median"},
-                  .samples = {{.label = "whole",
-                               .inputs = {distinct({3, 4})},
-                               .fn = FN(median(a[0])),
-                               .reference = [](const ValuesList& a) -> ValuesList {
-                                 return {reduce(a[0], {}, false, [](const Numbers& x) {
-                                   return sorted<false>(x)[(x.size() - 1) / 2];
-                                 })};
-                               }},
-                              {.label = "last",
-                               .inputs = {distinct({3, 5})},
-                               .fn = [](const List& a) { return pair(median(a[0], -1)); },
-                               .reference = [](const ValuesList& a) -> ValuesList {
-                                 return {reduce(a[0], {-1}, false,
-                                                [](const Numbers& x) {
-                                                  return sorted<false>(x)[(x.size() - 1) / 2];
-                                                }),
-                                         reduce(a[0], {-1}, false, [](const Numbers& x) {
-                                           return positions<false>(x)[(x.size() - 1) / 2];
-                                         })};
-                               }}},
-                  .dtypes = kAllButBool,
-                  .out = Out::kUnchecked,
-                  .refuses_others = false});
+  rows.push_back(
+      {.name = "median",
+       .ops = {"median"},
+       .samples = {{.label = "whole",
+                    .inputs = {distinct({3, 4})},
+                    .fn = FN(median(a[0])),
+                    .reference = [](const ValuesList& a) -> ValuesList {
+                      return {reduce(a[0], {}, false, [](const Numbers& x) {
+                        return sorted<false>(x)[(x.size() - 1) / 2];
+                      })};
+                    }},
+                   {.label = "last",
+                    .inputs = {distinct({3, 5})},
+                    .fn = [](const List& a) { return pair_of_results(median(a[0], -1)); },
+                    .reference = [](const ValuesList& a) -> ValuesList {
+                      return {reduce(a[0], {-1}, false,
+                                     [](const Numbers& x) {
+                                       return sorted<false>(x)[(x.size() - 1) / 2];
+                                     }),
+                              reduce(a[0], {-1}, false, [](const Numbers& x) {
+                                return positions<false>(x)[(x.size() - 1) / 2];
+                              })};
+                    }}},
+       .dtypes = kAllButBool,
+       .out = Out::kUnchecked,
+       .refuses_others = false});
   add_running_extremes(rows);
   add_counting(rows);
   add_quantiles(rows);

@@ -11,7 +11,8 @@ double sign_of(double x) { return x < 0 ? -1 : 1; }
 double i(double order, double x) { return std::cyl_bessel_i(order, std::abs(x)); }
 double j(double order, double x) { return std::cyl_bessel_j(order, std::abs(x)); }
 
-// The integral of t^(a - 1) exp(-t) from 0 to x, over gamma(a), by the powers of exp(-t) one by one.
+// The integral of t^(a - 1) exp(-t) from 0 to x, over gamma(a), by the powers of exp(-t) one by
+// one.
 double igamma_reference(double a, double x) {
   double power = std::pow(x, a), sum = 0;
   for (int k = 0; k < 80; ++k, power *= -x / k) sum += power / (a + k);
@@ -62,7 +63,7 @@ void add_binary(std::vector<Row>& rows, const char* name, Fn fn, InPlace inplace
                   .tolerance32 = 4e-6});
 }
 
-void add_statistics(std::vector<Row>& rows) {
+void add_special_statistics(std::vector<Row>& rows) {
   const Input a = real({2, 3}, 1, 5), x = real({2, 3}, 0.5, 6);
   add_binary(rows, "igamma", FN2(igamma), INPLACE(a[0].igamma_(a[1])), igamma_reference, a, x);
   rows.back().dtypes = kFloats;
@@ -82,7 +83,7 @@ void add_statistics(std::vector<Row>& rows) {
 }  // namespace
 
 void add_special_rows(std::vector<Row>& rows) {
-  add_statistics(rows);
+  add_special_statistics(rows);
   using namespace special;
   const Input any = real({2, 3}, -4, 4).avoiding({0}), right = real({2, 3}, 0.3, 4);
   add(

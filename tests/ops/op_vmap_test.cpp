@@ -124,7 +124,7 @@ void check_values(const Case& c, DType t) {
   }
 }
 
-void expect_same(const List& got, const List& wanted, double tolerance, const char* what) {
+void expect_same_batch(const List& got, const List& wanted, double tolerance, const char* what) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i)
     EXPECT_EQ(compare(got[i].detach(), read(wanted[i].detach()), tolerance), "") << what << i;
@@ -159,11 +159,11 @@ void check_gradients(Case c) {
     repeated.push_back(weights[o].expand(together[o].sizes()));
   const List got = gradients(together, sources, repeated, twice);
   const double tolerance = std::max(1e-9, c.row.tolerance64);
-  expect_same(got, wanted, tolerance, "gradient ");
+  expect_same_batch(got, wanted, tolerance, "gradient ");
   if (!twice) return;
   const List again = some_weights(wanted);
-  expect_same(gradients(got, sources, again, false), gradients(wanted, sources, again, false),
-              10 * tolerance, "second gradient ");
+  expect_same_batch(gradients(got, sources, again, false), gradients(wanted, sources, again, false),
+                    10 * tolerance, "second gradient ");
 }
 
 TEST_P(OpVmap, EqualsALoopOverTheSamples) {

@@ -5,10 +5,13 @@
 
 #include "tandem/compile/compile.h"
 #include "tandem/compile/vmap.h"
+#include "tests/helpers.h"
 #include "tests/ops/numbers.h"
 
 namespace tandem {
 namespace {
+
+using test::error_of;
 
 TEST(SortOps, NanIsGreatestAndTiesKeepTheirOrder) {
   const Tensor x = make({2, kNan, 1, 2}, {4});
@@ -170,16 +173,6 @@ TEST(CreationOps, Combinations) {
   EXPECT_EQ(numbers(combinations(make({1, 2}, {2}), 2, true)), (Numbers{1, 1, 1, 2, 2, 2}));
   EXPECT_EQ(numbers(one_hot(make({1, 0}, {2}, kLong))), (Numbers{0, 1, 1, 0}));
   EXPECT_EQ(one_hot(make({1, 0}, {2}, kLong), 4).sizes(), (IntArrayRef{2, 4}));
-}
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const ValueError& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(CreationOps, OneHotOfAGivenNumberOfClasses) {

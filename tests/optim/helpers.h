@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@
 namespace tandem::optim {
 
 using test::expect_values;
+
+using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<Tensor>&)>;
 
 /// The statement throws an Error whose text holds `part`.
 #define EXPECT_THROW_WITH(statement, part)                                      \

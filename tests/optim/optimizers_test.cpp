@@ -6,8 +6,6 @@
 namespace tandem::optim {
 namespace {
 
-using Make = std::function<std::unique_ptr<Optimizer>(std::vector<Tensor>)>;
-
 template <class O, class Options>
 Make make(Options options) {
   return [options](std::vector<Tensor> params) {

@@ -8,8 +8,6 @@
 namespace tandem::optim {
 namespace {
 
-using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<Tensor>&)>;
-
 const std::vector<std::pair<const char*, Make>>& optimizers() {
   static const auto* list = new std::vector<std::pair<const char*, Make>>{
       {"SGD",
