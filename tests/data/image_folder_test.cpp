@@ -60,7 +60,7 @@ TEST(ImageFolder, SizesAndTypes) {
   EXPECT_THROW(ImageFolder(f.path(), ImageFolderOptions().dtype(kLong)), TypeError);
 }
 
-std::string message_of(const std::string& root) {
+std::string message_of_folder(const std::string& root) {
   try {
     ImageFolder set(root);
   } catch (const FileError& e) {
@@ -71,12 +71,12 @@ std::string message_of(const std::string& root) {
 
 TEST(ImageFolder, FoldersThatAreNone) {
   const Scratch s;
-  EXPECT_NE(message_of(s / "nowhere").find("nowhere: cannot be read"), std::string::npos);
-  EXPECT_NE(message_of(s.path()).find("has no folders"), std::string::npos);
+  EXPECT_NE(message_of_folder(s / "nowhere").find("nowhere: cannot be read"), std::string::npos);
+  EXPECT_NE(message_of_folder(s.path()).find("has no folders"), std::string::npos);
   fs::create_directory(s / "cat");
-  EXPECT_NE(message_of(s.path()).find("/cat: there is no .png"), std::string::npos);
+  EXPECT_NE(message_of_folder(s.path()).find("/cat: there is no .png"), std::string::npos);
   fs::create_directory_symlink(s.path(), s / "cat/loop");
-  EXPECT_NE(message_of(s.path()).find("there is no .png"), std::string::npos);
+  EXPECT_NE(message_of_folder(s.path()).find("there is no .png"), std::string::npos);
 }
 
 auto augmented(const std::string& root) {

@@ -30,7 +30,7 @@ void expect_same(const Tensor& a, const Tensor& b) {
   EXPECT_TRUE(equal(a, b)) << a << b;
 }
 
-std::string read(const std::string& path) {
+std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -55,11 +55,11 @@ TEST(Safetensors, EveryDtypeReadsBack) {
 TEST(Safetensors, TensorsLieInTheMappedFileAndDoNotWriteToIt) {
   const Scratch s;
   save_safetensors({{"x", ones({1000})}}, s / "a");
-  const std::string before = read(s / "a");
+  const std::string before = bytes_of(s / "a");
   Tensor x = load_safetensors(s / "a").at("x");
   x.mul_(2);
   EXPECT_EQ(x.sum().item<float>(), 2000);
-  EXPECT_EQ(read(s / "a"), before);
+  EXPECT_EQ(bytes_of(s / "a"), before);
   // The name may lead to another file by now; the tensor keeps what it was loaded from.
   save_safetensors({{"x", zeros({3})}}, s / "a");
   EXPECT_EQ(x.sum().item<float>(), 2000);
@@ -85,9 +85,9 @@ TEST(Safetensors, FilesOfOtherWritersAreRead) {
 TEST(Files, AFailedSaveLeavesTheOldFile) {
   const Scratch s;
   save_safetensors({{"x", ones({4})}}, s / "a");
-  const std::string before = read(s / "a");
+  const std::string before = bytes_of(s / "a");
   EXPECT_THROW(save_safetensors({{"x", Tensor()}}, s / "a"), Error);
-  EXPECT_EQ(read(s / "a"), before);
+  EXPECT_EQ(bytes_of(s / "a"), before);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(s.path()), {}), 1);
 }
 

@@ -33,7 +33,8 @@ Reference padded(Sizes pad, Continue source, double value = 0) {
   };
 }
 
-Sample sample(const char* label, Sizes in, Sizes pad, Continue source, Fn fn, double value = 0) {
+Sample padded_sample(const char* label, Sizes in, Sizes pad, Continue source, Fn fn,
+                     double value = 0) {
   return {.label = label,
           .inputs = {real(std::move(in))},
           .fn = std::move(fn),
@@ -47,18 +48,19 @@ void add_padding_rows(std::vector<Row>& rows) {
       {.name = "constant_pad_nd",
        .ops = {"constant_pad_nd"},
        .samples = {
-           sample("last", {2, 3}, {1, 2}, nothing, FN(constant_pad_nd(a[0], {1, 2}, 1)), 1),
-           sample("two", {2, 3, 2}, {1, 0, 2, 1}, nothing, FN(pad(a[0], {1, 0, 2, 1}))),
-           sample("cut", {3, 4}, {-1, 2, 1, -2}, nothing,
-                  FN(constant_pad_nd(a[0], {-1, 2, 1, -2}))),
-           sample("first only", {2, 3, 2}, {0, 0, 0, 0, 1, 2}, nothing,
-                  FN(constant_pad_nd(a[0], {0, 0, 0, 0, 1, 2}))),
-           sample("none", {2, 3}, {0, 0}, nothing, FN(constant_pad_nd(a[0], {0, 0}))),
-           sample("empty", {0, 3}, {1, 1, 2, 0}, nothing, FN(constant_pad_nd(a[0], {1, 1, 2, 0}))),
-           sample("0-d", {}, {}, nothing, FN(constant_pad_nd(a[0], {}))),
+           padded_sample("last", {2, 3}, {1, 2}, nothing, FN(constant_pad_nd(a[0], {1, 2}, 1)), 1),
+           padded_sample("two", {2, 3, 2}, {1, 0, 2, 1}, nothing, FN(pad(a[0], {1, 0, 2, 1}))),
+           padded_sample("cut", {3, 4}, {-1, 2, 1, -2}, nothing,
+                         FN(constant_pad_nd(a[0], {-1, 2, 1, -2}))),
+           padded_sample("first only", {2, 3, 2}, {0, 0, 0, 0, 1, 2}, nothing,
+                         FN(constant_pad_nd(a[0], {0, 0, 0, 0, 1, 2}))),
+           padded_sample("none", {2, 3}, {0, 0}, nothing, FN(constant_pad_nd(a[0], {0, 0}))),
+           padded_sample("empty", {0, 3}, {1, 1, 2, 0}, nothing,
+                         FN(constant_pad_nd(a[0], {1, 1, 2, 0}))),
+           padded_sample("0-d", {}, {}, nothing, FN(constant_pad_nd(a[0], {}))),
        }});
-  Sample big =
-      sample("big", {4, 3, 90, 91}, {3, 3, 2, 1}, nothing, FN(constant_pad_nd(a[0], {3, 3, 2, 1})));
+  Sample big = padded_sample("big", {4, 3, 90, 91}, {3, 3, 2, 1}, nothing,
+                             FN(constant_pad_nd(a[0], {3, 3, 2, 1})));
   big.big = true;
   rows.back().samples.push_back(big);
 
@@ -66,18 +68,18 @@ void add_padding_rows(std::vector<Row>& rows) {
       {.name = "reflection_pad",
        .ops = {"pad", "pad_backward"},
        .samples = {
-           sample("1d", {2, 4}, {3, 1}, mirrored, FN(reflection_pad1d(a[0], {3, 1}))),
-           sample("2d", {1, 2, 3, 4}, {2, 1, 0, 2}, mirrored,
-                  FN(reflection_pad2d(a[0], {2, 1, 0, 2}))),
-           sample("2d without samples", {2, 3, 4}, {2, 1, 1, 2}, mirrored,
-                  FN(reflection_pad2d(a[0], {2, 1, 1, 2}))),
-           sample("3d", {1, 1, 3, 2, 3}, {0, 2, 1, 0, 1, 2}, mirrored,
-                  FN(reflection_pad3d(a[0], {0, 2, 1, 0, 1, 2}))),
-           sample("cut", {2, 5}, {-2, 2}, mirrored, FN(reflection_pad1d(a[0], {-2, 2}))),
-           sample("by name", {1, 2, 3}, {2, 2}, mirrored, FN(pad(a[0], {2, 2}, "reflect"))),
+           padded_sample("1d", {2, 4}, {3, 1}, mirrored, FN(reflection_pad1d(a[0], {3, 1}))),
+           padded_sample("2d", {1, 2, 3, 4}, {2, 1, 0, 2}, mirrored,
+                         FN(reflection_pad2d(a[0], {2, 1, 0, 2}))),
+           padded_sample("2d without samples", {2, 3, 4}, {2, 1, 1, 2}, mirrored,
+                         FN(reflection_pad2d(a[0], {2, 1, 1, 2}))),
+           padded_sample("3d", {1, 1, 3, 2, 3}, {0, 2, 1, 0, 1, 2}, mirrored,
+                         FN(reflection_pad3d(a[0], {0, 2, 1, 0, 1, 2}))),
+           padded_sample("cut", {2, 5}, {-2, 2}, mirrored, FN(reflection_pad1d(a[0], {-2, 2}))),
+           padded_sample("by name", {1, 2, 3}, {2, 2}, mirrored, FN(pad(a[0], {2, 2}, "reflect"))),
        }});
-  big = sample("big", {4, 3, 90, 91}, {3, 3, 2, 1}, mirrored,
-               FN(reflection_pad2d(a[0], {3, 3, 2, 1})));
+  big = padded_sample("big", {4, 3, 90, 91}, {3, 3, 2, 1}, mirrored,
+                      FN(reflection_pad2d(a[0], {3, 3, 2, 1})));
   big.big = true;
   rows.back().samples.push_back(big);
 
@@ -85,22 +87,23 @@ void add_padding_rows(std::vector<Row>& rows) {
       {.name = "replication_pad",
        .ops = {"pad", "pad_backward"},
        .samples = {
-           sample("1d", {1, 2, 3}, {4, 1}, repeated, FN(replication_pad1d(a[0], {4, 1}))),
-           sample("2d", {1, 2, 3, 4}, {2, 1, 0, 5}, repeated,
-                  FN(replication_pad2d(a[0], {2, 1, 0, 5}))),
-           sample("3d", {1, 1, 2, 2, 3}, {1, 2, 2, 1, 1, 2}, repeated,
-                  FN(replication_pad3d(a[0], {1, 2, 2, 1, 1, 2}))),
-           sample("by name", {2, 3}, {-1, 2}, repeated, FN(pad(a[0], {-1, 2}, "replicate"))),
+           padded_sample("1d", {1, 2, 3}, {4, 1}, repeated, FN(replication_pad1d(a[0], {4, 1}))),
+           padded_sample("2d", {1, 2, 3, 4}, {2, 1, 0, 5}, repeated,
+                         FN(replication_pad2d(a[0], {2, 1, 0, 5}))),
+           padded_sample("3d", {1, 1, 2, 2, 3}, {1, 2, 2, 1, 1, 2}, repeated,
+                         FN(replication_pad3d(a[0], {1, 2, 2, 1, 1, 2}))),
+           padded_sample("by name", {2, 3}, {-1, 2}, repeated, FN(pad(a[0], {-1, 2}, "replicate"))),
        }});
-  rows.push_back({.name = "pad circular",
-                  .ops = {"pad", "pad_backward"},
-                  .samples = {
-                      sample("1d", {1, 2, 3}, {1, 2}, around, FN(pad(a[0], {1, 2}, "circular"))),
-                      sample("2d", {1, 1, 3, 3}, {3, 3, 3, 1}, around,
-                             FN(pad(a[0], {3, 3, 3, 1}, "circular"))),
-                      sample("3d", {1, 2, 2, 3}, {3, 3, 2, 1, 2, 2}, around,
-                             FN(_pad_circular(a[0], {3, 3, 2, 1, 2, 2}))),
-                  }});
+  rows.push_back(
+      {.name = "pad circular",
+       .ops = {"pad", "pad_backward"},
+       .samples = {
+           padded_sample("1d", {1, 2, 3}, {1, 2}, around, FN(pad(a[0], {1, 2}, "circular"))),
+           padded_sample("2d", {1, 1, 3, 3}, {3, 3, 3, 1}, around,
+                         FN(pad(a[0], {3, 3, 3, 1}, "circular"))),
+           padded_sample("3d", {1, 2, 2, 3}, {3, 3, 2, 1, 2, 2}, around,
+                         FN(_pad_circular(a[0], {3, 3, 2, 1, 2, 2}))),
+       }});
 }
 
 }  // namespace tandem::table
