@@ -30,12 +30,20 @@ function(tandem_use_precompiled target name)
   endif()
 endfunction()
 
-# tandem_folder(NAME LIBRARIES ...): one object library for tandem/NAME.
+# tandem_unity(TARGET): what several of its files have in common is parsed and made once. Names are then unique in
+# the target, not only in a file: another file's helper with other parameters would be an overload.
+function(tandem_unity target)
+  if(TANDEM_PRECOMPILE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  endif()
+endfunction()
+
+# tandem_folder(NAME [UNITY] LIBRARIES ...): one object library for tandem/NAME.
 #
 # Which folder may include which is checked by scripts/check_includes. The targets do not depend on
 # each other: an object file needs headers only, and an order would keep cores idle.
 function(tandem_folder name)
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tandem/${name}/*.cpp)
   if(NOT TANDEM_WITH_LLVM)
     list(FILTER sources EXCLUDE REGEX "/jit/llvm/")
@@ -44,6 +52,9 @@ function(tandem_folder name)
     return()
   endif()
   add_library(tandem_${name} OBJECT ${sources})
+  if(ARG_UNITY)
+    tandem_unity(tandem_${name})
+  endif()
   target_link_libraries(tandem_${name} PUBLIC tandem_flags PRIVATE ${ARG_LIBRARIES} tandem_openmp)
   # What is below core/ includes nothing of it.
   if(NOT name MATCHES "^(base|kernels|jit)$")

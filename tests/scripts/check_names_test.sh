@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does scripts/check_test_names catch functions that two files of a folder define, and only those?
+# Does scripts/check_names catch functions that two files of a folder define, and only those?
 set -euo pipefail
-check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/check_test_names
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/check_names
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/tests/a" "$tree/tests/b"
@@ -23,3 +23,10 @@ printf '%s\n' 'int helper(int x);' 'TEST(A, Two) {' '}' 'static int other(int x)
 expect ok
 printf '%s\n' 'std::vector<int> helper(double x) {' '}' >>"$tree/tests/a/two_test.cpp"
 expect 'tests/a/two_test.cpp:5: helper is also defined in tests/a/one_test.cpp'
+rm "$tree/tests/a/two_test.cpp"
+mkdir -p "$tree/tandem/c/d" "$tree/tandem/e"
+for file in c/one c/d/two e/one e/two; do echo 'void f() {}' >"$tree/tandem/$file.cpp"; done
+printf '%s\n' 'tandem_folder(c UNITY LIBRARIES x)' 'tandem_folder(e)' >"$tree/CMakeLists.txt"
+expect 'tandem/c/one.cpp:1: f is also defined in tandem/c/d/two.cpp'
+rm "$tree/tandem/c/one.cpp"
+expect ok
