@@ -3,6 +3,7 @@
 #include "tandem/core/recorder.h"
 #include "tandem/nn/functional/normalization.h"
 #include "tandem/nn/modules/instancenorm.h"
+#include "tandem/nn/modules/truth.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -50,7 +51,6 @@ void check_channels(const char* name, size_t d, const Tensor& input, int64_t cha
 
 template <class Options>
 void print(std::ostream& stream, const char* name, size_t d, const Options& o) {
-  const auto truth = [](bool b) { return b ? "true" : "false"; };
   const std::string full = name + std::to_string(d) + "d";
   stream << PrintedName{full.c_str()} << "(" << o.num_features() << ", eps=" << o.eps()
          << ", momentum=";
@@ -62,8 +62,8 @@ void print(std::ostream& stream, const char* name, size_t d, const Options& o) {
   } else {
     stream << o.momentum();
   }
-  stream << ", affine=" << truth(o.affine())
-         << ", track_running_stats=" << truth(o.track_running_stats()) << ")";
+  stream << ", affine=" << detail::truth(o.affine())
+         << ", track_running_stats=" << detail::truth(o.track_running_stats()) << ")";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <ostream>
 
+#include "tandem/nn/modules/truth.h"
+
 namespace tandem::nn {
 
 CosineSimilarityImpl::CosineSimilarityImpl(const CosineSimilarityOptions& options)
@@ -21,7 +23,7 @@ PairwiseDistanceImpl::PairwiseDistanceImpl(const PairwiseDistanceOptions& option
 void PairwiseDistanceImpl::reset() {}
 void PairwiseDistanceImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"PairwiseDistance"} << "(p=" << options.p() << ", eps=" << options.eps()
-         << ", keepdim=" << (options.keepdim() ? "true" : "false") << ")";
+         << ", keepdim=" << detail::truth(options.keepdim()) << ")";
 }
 Tensor PairwiseDistanceImpl::forward(const Tensor& input1, const Tensor& input2) {
   const ForwardScope scope(*this);

@@ -4,6 +4,7 @@
 
 #include "tandem/nn/functional/linear.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/modules/truth.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -15,8 +16,6 @@ void fill_parameters(const Tensor& weight, const Tensor& bias, int64_t features)
   init::uniform_(weight, -bound, bound);
   if (bias.defined()) init::uniform_(bias, -bound, bound);
 }
-
-const char* truth(bool b) { return b ? "true" : "false"; }
 
 }  // namespace
 
@@ -38,8 +37,8 @@ void LinearImpl::reset() {
 void LinearImpl::reset_parameters() { fill_parameters(weight, bias, options.in_features()); }
 void LinearImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"Linear"} << "(in_features=" << options.in_features()
-         << ", out_features=" << options.out_features() << ", bias=" << truth(options.bias())
-         << ")";
+         << ", out_features=" << options.out_features()
+         << ", bias=" << detail::truth(options.bias()) << ")";
 }
 Tensor LinearImpl::forward(const Tensor& input) {
   const ForwardScope scope(*this);
@@ -101,8 +100,8 @@ void BilinearImpl::reset_parameters() { fill_parameters(weight, bias, options.in
 void BilinearImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"Bilinear"} << "(in1_features=" << options.in1_features()
          << ", in2_features=" << options.in2_features()
-         << ", out_features=" << options.out_features() << ", bias=" << truth(options.bias())
-         << ")";
+         << ", out_features=" << options.out_features()
+         << ", bias=" << detail::truth(options.bias()) << ")";
 }
 Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
   const ForwardScope scope(*this);

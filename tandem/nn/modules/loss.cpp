@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "tandem/nn/modules/truth.h"
 #include "tandem/ops/print.h"
 
 namespace tandem::nn {
@@ -183,7 +184,7 @@ void TripletMarginLossImpl::reset() {}
 void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"TripletMarginLoss"} << "(margin=" << options.margin()
          << ", p=" << options.p() << ", eps=" << options.eps()
-         << ", swap=" << (options.swap() ? "true" : "false") << ")";
+         << ", swap=" << detail::truth(options.swap()) << ")";
 }
 Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive,
                                       const Tensor& negative) {
@@ -199,7 +200,7 @@ TripletMarginWithDistanceLossImpl::TripletMarginWithDistanceLossImpl(
 void TripletMarginWithDistanceLossImpl::reset() {}
 void TripletMarginWithDistanceLossImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"TripletMarginWithDistanceLoss"} << "(margin=" << options.margin()
-         << ", swap=" << (options.swap() ? "true" : "false") << ")";
+         << ", swap=" << detail::truth(options.swap()) << ")";
 }
 Tensor TripletMarginWithDistanceLossImpl::forward(const Tensor& anchor, const Tensor& positive,
                                                   const Tensor& negative) {

@@ -1,14 +1,13 @@
 #include "tandem/nn/modules/normalization.h"
 
 #include "tandem/nn/functional/normalization.h"
+#include "tandem/nn/modules/truth.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
 namespace {
 
-const char* truth(bool b) { return b ? "true" : "false"; }
-
-void fill_parameters(const Tensor& weight, const Tensor& bias) {
+void fill_norm(const Tensor& weight, const Tensor& bias) {
   if (!weight.defined()) return;
   const NoGradGuard no_grad;
   weight.fill_(1);
@@ -33,11 +32,11 @@ void LayerNormImpl::reset() {
   bias = register_parameter("bias", affine ? empty(shape) : Tensor(), affine);
   reset_parameters();
 }
-void LayerNormImpl::reset_parameters() { fill_parameters(weight, bias); }
+void LayerNormImpl::reset_parameters() { fill_norm(weight, bias); }
 void LayerNormImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"LayerNorm"} << "(" << IntArrayRef(options.normalized_shape())
          << ", eps=" << options.eps()
-         << ", elementwise_affine=" << truth(options.elementwise_affine()) << ")";
+         << ", elementwise_affine=" << detail::truth(options.elementwise_affine()) << ")";
 }
 Tensor LayerNormImpl::forward(const Tensor& input) {
   const ForwardScope scope(*this);
@@ -73,11 +72,11 @@ void GroupNormImpl::reset() {
   bias = register_parameter("bias", affine ? empty({options.num_channels()}) : Tensor(), affine);
   reset_parameters();
 }
-void GroupNormImpl::reset_parameters() { fill_parameters(weight, bias); }
+void GroupNormImpl::reset_parameters() { fill_norm(weight, bias); }
 void GroupNormImpl::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"GroupNorm"} << "(" << options.num_groups() << ", "
          << options.num_channels() << ", eps=" << options.eps()
-         << ", affine=" << truth(options.affine()) << ")";
+         << ", affine=" << detail::truth(options.affine()) << ")";
 }
 Tensor GroupNormImpl::forward(const Tensor& input) {
   const ForwardScope scope(*this);

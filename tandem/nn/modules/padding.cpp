@@ -14,7 +14,8 @@ std::vector<int64_t> numbers(const ExpandingArray<D>& padding) {
 
 // "ReflectionPad2d(padding=[1, 1, 2, 0]"
 template <size_t D>
-std::ostream& print(std::ostream& stream, const char* name, const ExpandingArray<D * 2>& padding) {
+std::ostream& print_padding(std::ostream& stream, const char* name,
+                            const ExpandingArray<D * 2>& padding) {
   return stream << PrintedName{name} << D << "d(padding=" << padding;
 }
 
@@ -31,7 +32,7 @@ Tensor ReflectionPadImpl<D, Derived>::forward(const Tensor& input) {
 }
 template <size_t D, class Derived>
 void ReflectionPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print<D>(stream, "ReflectionPad", options.padding()) << ")";
+  print_padding<D>(stream, "ReflectionPad", options.padding()) << ")";
 }
 
 template <size_t D, class Derived>
@@ -46,7 +47,7 @@ Tensor ReplicationPadImpl<D, Derived>::forward(const Tensor& input) {
 }
 template <size_t D, class Derived>
 void ReplicationPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print<D>(stream, "ReplicationPad", options.padding()) << ")";
+  print_padding<D>(stream, "ReplicationPad", options.padding()) << ")";
 }
 
 template <size_t D, class Derived>
@@ -60,7 +61,8 @@ Tensor ConstantPadImpl<D, Derived>::forward(const Tensor& input) {
 }
 template <size_t D, class Derived>
 void ConstantPadImpl<D, Derived>::pretty_print(std::ostream& stream) const {
-  print<D>(stream, "ConstantPad", options.padding()) << ", value=" << options.value() << ")";
+  print_padding<D>(stream, "ConstantPad", options.padding())
+      << ", value=" << options.value() << ")";
 }
 
 ZeroPad2dImpl::ZeroPad2dImpl(const ZeroPad2dOptions& o) : options(o) {}
@@ -70,7 +72,7 @@ Tensor ZeroPad2dImpl::forward(const Tensor& input) {
   return F::pad(input, F::PadFuncOptions(numbers(options.padding())));
 }
 void ZeroPad2dImpl::pretty_print(std::ostream& stream) const {
-  print<2>(stream, "ZeroPad", options.padding()) << ")";
+  print_padding<2>(stream, "ZeroPad", options.padding()) << ")";
 }
 
 template class ReflectionPadImpl<1, ReflectionPad1dImpl>;

@@ -2,6 +2,8 @@
 
 #include <ostream>
 
+#include "tandem/nn/modules/truth.h"
+
 namespace tandem::nn {
 
 namespace F = functional;
@@ -25,7 +27,7 @@ void MaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"MaxPool"} << D << "d(kernel_size=" << options.kernel_size()
          << ", stride=" << options.stride() << ", padding=" << options.padding()
          << ", dilation=" << options.dilation()
-         << ", ceil_mode=" << (options.ceil_mode() ? "true" : "false") << ")";
+         << ", ceil_mode=" << detail::truth(options.ceil_mode()) << ")";
 }
 
 template <size_t D, class Size, class Derived>
@@ -66,7 +68,7 @@ template <size_t D, class Derived>
 void LPPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   stream << PrintedName{"LPPool"} << D << "d(norm_type=" << options.norm_type()
          << ", kernel_size=" << options.kernel_size() << ", stride=" << options.stride()
-         << ", ceil_mode=" << (options.ceil_mode() ? "true" : "false") << ")";
+         << ", ceil_mode=" << detail::truth(options.ceil_mode()) << ")";
 }
 
 // -- forward ------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ namespace tandem::nn {
 
 namespace {
 
-void print(std::ostream& stream, const char* name,
-           const OrderedDict<std::string, Tensor>& parameters) {
+void print_parameters(std::ostream& stream, const char* name,
+                      const OrderedDict<std::string, Tensor>& parameters) {
   stream << PrintedName{name} << "(\n";
   for (const auto& item : parameters)
     stream << '(' << item.key() << "): Parameter containing: [" << item->scalar_type()
@@ -34,7 +34,7 @@ std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& de
 }
 
 void ParameterListImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ParameterList", parameters_);
+  print_parameters(stream, "ParameterList", parameters_);
 }
 
 void ParameterListImpl::append(const Tensor& parameter) {
@@ -61,7 +61,7 @@ std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& de
 }
 
 void ParameterDictImpl::pretty_print(std::ostream& stream) const {
-  print(stream, "ParameterDict", parameters_);
+  print_parameters(stream, "ParameterDict", parameters_);
 }
 
 Tensor& ParameterDictImpl::insert(std::string key, Tensor parameter) {
