@@ -281,14 +281,12 @@ template <class T>
 void any_gemm(const GemmArgs<T>& g, double alpha, double beta) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0 || alpha == 0) return scale(g, beta);
+  if (t_parts && t_parts->result() != g.c) t_parts->packed = {};
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     GemmArgs<T> args = g;
     args.alpha = static_cast<T>(alpha);
     args.beta = static_cast<T>(beta);
-    if (t_parts && t_parts->result() == static_cast<const void*>(g.c))
-      args.parts = t_parts;
-    else if (t_parts)
-      t_parts->packed = {};
+    args.parts = t_parts && t_parts->result() == g.c ? t_parts : nullptr;
     float_gemm(args);
   } else if constexpr (std::is_integral_v<T>) {
     integer_gemm(g, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
@@ -351,11 +349,11 @@ int64_t packed_part_rows(int64_t m, int64_t row_bytes) {
 
 /// part_rows of a product that packs B for each part: one for each thread, if oneDNN is given such
 /// parts anyway.
-int64_t rows_of_each_thread(int64_t m, int64_t n, int64_t k) {
+PartRows rows_of_each_thread(int64_t m, int64_t n, int64_t k) {
   const detail::Grid grid = detail::grid_for(m, n, k, detail::kDnnlRows, detail::kDnnlCols);
-  if (grid.rows < 2 || grid.rows < get_num_threads() || m * n < detail::kSharedSums) return 0;
+  if (grid.rows < 2 || grid.rows < get_num_threads() || m * n < detail::kSharedSums) return {};
   const int64_t blocks = (m + detail::kDnnlRows - 1) / detail::kDnnlRows;
-  return (blocks + grid.rows - 1) / grid.rows * detail::kDnnlRows;
+  return {(blocks + grid.rows - 1) / grid.rows * detail::kDnnlRows, false, true};
 }
 
 // A product of more multiplications than this is threaded within, not across the batch.
@@ -384,7 +382,7 @@ PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows
   const int64_t least = direct ? 24 : 192, bytes = (direct ? 384 : 256) << 10;
   const int64_t most = std::max(least, bytes / (n * size));
   if (!direct && (m < 2 * most || most * n * size > 4 * bytes))
-    return {dtype == kFloat && !collide ? rows_of_each_thread(m, n, k) : 0, false};
+    return dtype == kFloat && !collide ? rows_of_each_thread(m, n, k) : PartRows{};
   // As many for each thread, of about the same size.
   const int64_t threads = get_num_threads();
   const int64_t parts = std::max<int64_t>(1, m / most / threads) * threads;

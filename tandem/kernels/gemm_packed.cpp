@@ -264,6 +264,7 @@ void packed_split(const GemmArgs<T>& g, int64_t pieces) {
       part.c = partial.data() + s * size;
       part.ldc = g.n;
       part.beta = 0;
+      part.parts = nullptr;
       if (part.k > 0) packed(part);
     }
   });

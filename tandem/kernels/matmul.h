@@ -37,7 +37,8 @@ void gemm(const Gemm& g);
 /// columns.
 struct PartRows {
   int64_t rows = 0;
-  bool packs = false;  // True iff something is done to B first, for each part again.
+  bool packs = false;      // True iff something is done to B first, for each part again.
+  bool of_thread = false;  // True iff one thread alone had better make all rows at once.
 };
 PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows, bool b_has_rows);
 

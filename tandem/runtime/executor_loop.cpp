@@ -123,8 +123,9 @@ void Executor::run_rows(const Call& call, LoopFunction function) {
   const FusedGroup& group = *planned.group;
   const std::vector<FusedGroup::RowSum>& sums = group.sums.each;
   const kernels::RowReduction* summed = sums.empty() ? nullptr : &loop.sums[0];  // all are alike
-  const int64_t panel = planned.panel;
   const int64_t rows = summed ? summed->rows() : call.product->out().sizes[0];
+  const bool alone = in_parallel_region() || get_num_threads() == 1;
+  const int64_t panel = planned.panel_of_thread && alone ? rows : planned.panel;
   const int64_t items = planned.count / rows;  // of the loop, for one row
   // What one thread does from first to last.
   const int64_t unit = summed ? summed->block_rows() : panel;

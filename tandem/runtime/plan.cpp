@@ -425,23 +425,24 @@ void Planner::separate_product(int32_t step) {
   buffers_.push_back(buffer);
 }
 
-/// How many rows of its product a fused step takes at a time; 0: all.
-int64_t Planner::panel_of(int32_t step) const {
+/// The rows of its product that a fused step takes at a time; 0: all.
+kernels::PartRows Planner::panel_of(int32_t step) const {
   const Node& n = *steps_[step];
   const FusedGroup& group = *fused_group(n);
   const FusedGroup::Product& product = group.product;
-  if (product.row_dim < 0 || !goes_by_rows(step)) return 0;
+  if (product.row_dim < 0 || !goes_by_rows(step)) return {};
   const int64_t rows = product.sizes[0], columns = product.sizes[1];
   const FusedGroup::Product::Factor &first = product.factors[0], &second = product.factors[1];
-  const kernels::PartRows part = kernels::part_rows(
+  kernels::PartRows part = kernels::part_rows(
       n.outputs()[product.output].dtype, rows, columns, second.sizes[1 - product.column_dim],
       first.strides[product.row_dim] != 1, second.strides[product.column_dim] == 1);
   // Where the loop goes over the product in place anyway, parts save less than packing costs.
-  if (part.packs && !product.kept && !product_buffer_.contains(step)) return 0;
-  if (part.rows == 0 || group.sums.each.empty()) return part.rows;
+  if (part.packs && !product.kept && !product_buffer_.contains(step)) return {};
+  if (part.rows == 0 || group.sums.each.empty()) return part;
   const kernels::RowReduction sums(kernels::ReduceFn::Sum, group.sums.dtype, rows, columns);
-  if (sums.blocks() < get_num_threads()) return 0;
-  return (part.rows + sums.chunk_rows() - 1) / sums.chunk_rows() * sums.chunk_rows();
+  if (sums.blocks() < get_num_threads()) return {};
+  part.rows = (part.rows + sums.chunk_rows() - 1) / sums.chunk_rows() * sums.chunk_rows();
+  return part;
 }
 
 /// True iff the step can go from some rows of its product to the next.

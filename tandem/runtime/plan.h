@@ -56,6 +56,7 @@ struct PlannedLoop {
   uint32_t product = 0;
   int64_t panel = 0;
   bool aside = false;
+  bool panel_of_thread = false;  // True iff one thread alone makes all rows at once.
   /// Operands that the loop overwrites where they are, and that lie as the product does.
   std::vector<uint32_t> overwritten;
 };

@@ -73,7 +73,7 @@ void Planner::place_arena() {
     if (c.buffer >= 0) used[c.buffer] = true;
   for (const auto& [step, buffer] : product_buffer_) {
     used[buffer] = true;
-    if (panel_of(step) > 0) buffers_[buffer].bytes = 0;
+    if (panel_of(step).rows > 0) buffers_[buffer].bytes = 0;
   }
   for (uint32_t b = 0; b < buffers_.size(); ++b) {
     if (!used[b] || buffers_[b].kind != Place::Kind::arena) continue;
@@ -184,7 +184,9 @@ void Planner::emit_product(const FusedGroup& group, uint32_t first, int32_t step
       }
     loop.aside = true;
   }
-  loop.panel = panel_of(step);
+  const kernels::PartRows part = panel_of(step);
+  loop.panel = part.rows;
+  loop.panel_of_thread = part.of_thread;
   if (loop.panel > 0) loop.overwritten = overwritten_along(group, loop);
   plan_.arrays.push_back(std::move(product));
 }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tandem/kernels/matmul.h"
 #include "tandem/runtime/branches.h"
 #include "tandem/runtime/plan.h"
 
@@ -86,7 +87,7 @@ class Planner {
   void place_write(uint32_t input);
   bool can_write_directly(const Value& v, uint32_t input) const;
   void separate_product(int32_t step);
-  int64_t panel_of(int32_t step) const;
+  kernels::PartRows panel_of(int32_t step) const;
   bool goes_by_rows(int32_t step) const;
   bool may_overwrite(const Node& n, uint32_t k, uint32_t buffer) const;
   void merge(uint32_t kept, uint32_t gone);

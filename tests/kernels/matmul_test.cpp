@@ -329,6 +329,24 @@ TEST(Gemm, ClaimsMemoryAlong) {
   EXPECT_EQ(std::memcmp(first.data(), first_before.data(), first.size() * sizeof(float)), 0);
 }
 
+TEST(Gemm, PartsAreSmallerThanTheWhole) {
+  const int before = get_num_threads();
+  for (const int threads : {1, 2, 3, 8}) {
+    set_num_threads(threads);
+    for (const DType dtype : {kFloat, kDouble, kHalf, kLong})
+      for (const int64_t m : {1, 47, 100, 128, 784, 5000})
+        for (const int64_t n : {1, 10, 256, 354, 512, 3000})
+          for (const int64_t k : {1, 10, 128, 784})
+            for (const int rows : {0, 1, 2, 3}) {
+              const PartRows part = part_rows(dtype, m, n, k, rows & 1, rows & 2);
+              const bool shared = part.rows > 0 && part.rows * threads >= m && threads > 1;
+              EXPECT_TRUE(part.rows >= 0 && part.rows < m) << m << "x" << n << "x" << k;
+              EXPECT_TRUE(shared || !part.of_thread) << m << "x" << n << "x" << k;
+            }
+  }
+  set_num_threads(before);
+}
+
 // Parts of a product are the rows that the whole has, whatever other products come between them.
 template <class T>
 void expect_parts_of_the_whole(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
