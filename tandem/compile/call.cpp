@@ -213,12 +213,7 @@ void check_writes(const Recording& r, const Args& args) {
     const Tensor& t = input < args.size() ? args[input] : r.graph.captured[input - args.size()];
     return t.defined() ? t.impl()->storage.get() : nullptr;
   };
-  const auto check = [](bool apart) {
-    TANDEM_CHECK(apart,
-                 "compile: the function writes in place to memory that it reaches in two ways, as "
-                 "an argument and as another argument or a tensor from outside. Pass it only once, "
-                 "or clone() one of them.");
-  };
+  const auto check = [](bool apart) { TANDEM_CHECK(apart, kReachedTwice); };
   for (const Graph::Write& w : r.graph.writes) {
     const Storage* written = storage_of(w.input);
     if (!written) continue;

@@ -56,6 +56,15 @@ class FunctionRecorder final : public Recorder {
     recording_.lists.push_back(std::move(guard));
   }
 
+  void note_seen(TensorImpl* t) override {
+    if (outer_) outer_->note_seen(t);
+    const Storage* s = t->storage.get();
+    if (!layouts_ || !s || s->made_in == id()) return;
+    const bool own = s->pending.load(std::memory_order_relaxed) == this || has_made_view(t) ||
+                     alias_of(t) || originals_.contains(t);
+    if (!own && is_seen_.insert(t).second)
+      recording_.seen.push_back(Tensor(intrusive_ptr<TensorImpl>(t)));
+  }
   void touch_grad(Node& leaf) override {
     GradSlot& slot = grad_slot(leaf);
     if (slot.zeroed) make_zero(slot);
@@ -101,6 +110,7 @@ class FunctionRecorder final : public Recorder {
   void add_same_as(const Tensor& result);
   void add_results(const variable_list& results);
   void add_hooks(ArrayRef<Tensor> args);
+  void forget_seen();
   void add_backward(const variable_list& results);
   void add_sources(variable_list& targets);
   variable_list walk_back(const variable_list& outputs, const variable_list& grads,
@@ -114,7 +124,8 @@ class FunctionRecorder final : public Recorder {
 
   Recorder* const outer_ = t_mode.recorder;
   Recording recording_;
-  Flags flags_before_;  // what those that the function has set were
+  Flags flags_before_;                             // what those that the function has set were
+  std::unordered_set<const TensorImpl*> is_seen_;  // Recording::seen
   /// What aliases that the function made of tensors from outside show, by their addresses.
   std::unordered_map<const TensorImpl*, Tensor> originals_;
   variable_list arguments_in_;  // what the function sees
@@ -315,10 +326,7 @@ void FunctionRecorder::add_writes(ArrayRef<Tensor> args) {
         b.argument >= 0 ? b.argument : static_cast<int64_t>(arguments_.size()) + b.captured;
     // Two ways to one memory, of which one was written: the other would not have seen it.
     const Storage* memory = b.argument >= 0 ? args[b.argument].impl()->storage.get() : s;
-    TANDEM_CHECK(ways[memory] == 1,
-                 "compile: the function writes in place to memory that it reaches in two ways, as "
-                 "an argument and as another argument or a tensor from outside. Pass it only once, "
-                 "or clone() one of them.");
+    TANDEM_CHECK(ways[memory] == 1, kReachedTwice);
     graph_.writes.push_back(
         {static_cast<uint32_t>(graph_.outputs.size()), static_cast<uint32_t>(input)});
     graph_.outputs.push_back(b.value);
@@ -394,6 +402,16 @@ void FunctionRecorder::add_hooks(ArrayRef<Tensor> args) {
     recording_.hooks.push_back(
         {slot.leaf, argument_with(slot.leaf.get(), args), extra.hooks.size(), extra.next_hook});
   }
+}
+
+// Of what was seen, the graph's own inputs and leaves' gradients have guards that say more.
+void FunctionRecorder::forget_seen() {
+  std::unordered_set<const TensorImpl*> known;
+  for (const Tensor& t : captured_) known.insert(t.impl());
+  for (const GradSlot& slot : grad_slots_)
+    for (const Tensor& t : {slot.before, slot.overwritten, slot.leaf->need_extra().grads[0]})
+      known.insert(t.impl());
+  std::erase_if(recording_.seen, [&](const Tensor& t) { return known.contains(t.impl()); });
 }
 
 /// What was found on the way from a tensor to what it was made from.
@@ -603,6 +621,7 @@ Recording FunctionRecorder::run(const TensorFunction& fn, ArrayRef<Tensor> args,
   add_grad_changes(args);
   add_hooks(args);
   if (options.backward && t_mode.grad) add_backward(results);
+  forget_seen();
   graph_.n_results = graph_.outputs.size();
   add_writes(args);
   for (NodePtr& n : arguments_)

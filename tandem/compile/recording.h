@@ -79,6 +79,9 @@ struct Recording {
     std::vector<const TensorImpl*> tensors;
   };
   std::vector<ListGuard> lists;
+  /// and these tensors from outside, which are not in the graph, are what the function saw when it
+  /// asked for their shapes, dtypes or whether they need a gradient.
+  std::vector<Tensor> seen;
 
   /// The function leaves these flags with these values.
   std::vector<FlagGuard> flags_set;
@@ -129,6 +132,11 @@ struct RecordOptions {
   /// runs it.
   bool any_input = false;
 };
+
+/// Why a function is refused that writes to memory which another of its inputs shows as well.
+inline constexpr const char* kReachedTwice =
+    "compile: the function writes in place to memory that it reaches in two ways, as two of its "
+    "arguments or tensors from outside. Pass it only once, or clone() one of them.";
 
 /// Runs fn once with tensors that have the arguments' types but no values. Whatever happens,
 /// tensors and gradients outside are afterwards as before.

@@ -216,7 +216,12 @@ Tensor Builder::placeholder(IntArrayRef sizes, const TensorOptions& options, std
   type.sizes = sizes;
   type.dtype = options.dtype();
   type.device = options.device();
-  numel_of(sizes);  // refuses extents that are not known
+  TANDEM_CHECK_SHAPE(
+      std::all_of(sizes.begin(), sizes.end(), [](int64_t n) { return n >= 0; }),
+      "placeholder: no dimension can be negative, their extents must be known: ", sizes,
+      ". Declare one for each batch size that occurs, or compile() a function, which "
+      "makes a graph for each shape by itself.");
+  numel_of(sizes);  // refuses what no memory could hold
   Tensor t = impl_->record.placeholder(type, std::move(name));
   if (is_floating(type.dtype)) t.set_requires_grad(true);
   impl_->placeholders.push_back(t);

@@ -49,7 +49,7 @@ std::shared_ptr<Variant> Variant::make(const Args& args, const structure::Key& k
   v->note_overwritten();
   for (size_t i = 0; i < args.size(); ++i)
     if (auto& a = v->signature.args[i]; a.leaf) a.same_leaf = v->same_leaf(args, i);
-  v->note_captured();
+  v->note_outside();
   return v;
 }
 
@@ -132,23 +132,25 @@ void Variant::note_overwritten() {
 // give its variable another one, which the recording does not see. But then nobody except
 // recordings holds the old one, unless it is of use elsewhere too; and what nobody holds, the
 // function cannot be reading. So such a variant fits no more, and the function is recorded again.
-void Variant::note_captured() {
-  for (const Tensor& t : recording.graph.captured) {
-    Captured& c = captured_.emplace_back();
+void Variant::note_outside() {
+  const size_t n_captured = recording.graph.captured.size();
+  for (size_t i = 0; i < n_captured + recording.seen.size(); ++i) {
+    const Tensor& t = outside(i);
+    Outside& o = outside_.emplace_back();
     if (!t.defined()) continue;
-    c.type = t.impl()->type;
-    c.wants_grad = t.impl()->wants_grad();
+    o.type = t.impl()->type;
+    o.wants_grad = t.impl()->wants_grad();
     const auto& sources = recording.sources;
     const int64_t held = 1 + program->holds(t) + (backward ? backward->holds(t) : 0) +
                          std::count_if(sources.begin(), sources.end(),
                                        [&](const auto& s) { return s.captured.is_same(t); });
-    c.recorded = static_cast<uint32_t>(held);
-    t.impl()->recorded_refs.fetch_add(c.recorded, std::memory_order_relaxed);
-    c.outside = !t.impl()->is_only_recorded();
+    o.recorded = static_cast<uint32_t>(held);
+    t.impl()->recorded_refs.fetch_add(o.recorded, std::memory_order_relaxed);
+    o.held = !t.impl()->is_only_recorded();
     // An alias that the function made shares its memory with the tensor that it was made of.
     const Storage& s = *t.impl()->storage;
     const bool replaced =
-        !c.outside && s.made_in == 0 && s.refs.load(std::memory_order_relaxed) == 1;
+        i < n_captured && !o.held && s.made_in == 0 && s.refs.load(std::memory_order_relaxed) == 1;
     TANDEM_CHECK(
         !replaced, "compile: the function reads a tensor from outside (", t.impl()->type,
         ") that nobody holds any more: it gave the variable another one, or got the tensor "
@@ -158,9 +160,9 @@ void Variant::note_captured() {
 }
 
 Variant::~Variant() {
-  for (size_t i = 0; i < captured_.size(); ++i)
-    if (TensorImpl* t = recording.graph.captured[i].impl())
-      t->recorded_refs.fetch_sub(captured_[i].recorded, std::memory_order_relaxed);
+  for (size_t i = 0; i < outside_.size(); ++i)
+    if (TensorImpl* t = outside(i).impl())
+      t->recorded_refs.fetch_sub(outside_[i].recorded, std::memory_order_relaxed);
 }
 
 // -- whether a call is that of the graph ---------------------------------------------------------
@@ -218,11 +220,11 @@ bool Variant::fits(const Args& args, const structure::Key& key, Mismatch* why) c
   if (s.inference != t_mode.inference) return differs(6, "inference mode changed");
   if (!(key == s.key)) return differs(7, "a plain argument has another value");
   if (get_default_dtype() != s.default_dtype) return differs(8, "the default dtype changed");
-  for (size_t i = 0; i < captured_.size(); ++i) {
-    TensorImpl* t = recording.graph.captured[i].impl();
+  for (size_t i = 0; i < outside_.size(); ++i) {
+    TensorImpl* t = outside(i).impl();
     if (!t) continue;  // a gradient
-    const Captured& want = captured_[i];
-    if (want.outside && t->is_only_recorded())
+    const Outside& want = outside_[i];
+    if (want.held && t->is_only_recorded())
       return differs(9, "a tensor from outside (", t->type,
                      ") is gone, another may be in its place. Pass what changes as an argument, or "
                      "write to it in place");

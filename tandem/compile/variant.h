@@ -81,18 +81,25 @@ struct Variant : std::enable_shared_from_this<Variant> {
   int64_t release_idle() const;
 
  private:
-  struct Captured {
+  /// A tensor from outside, as it was when the function was recorded.
+  struct Outside {
     TensorType type;
     bool wants_grad = false;
-    bool outside = false;   // True iff something outside held it when it was recorded.
+    bool held = false;      // True iff something outside held it.
     uint32_t recorded = 0;  // how many references of this variant it counts as recorded_refs
   };
   void make_programs();
-  void note_captured();
+  void note_outside();
   void note_overwritten();
   int64_t same_leaf(const Args& args, size_t i) const;
 
-  std::vector<Captured> captured_;  // as in the graph
+  /// Number i of those that the graph has captured, then of those that the function has seen.
+  const Tensor& outside(size_t i) const {
+    const std::vector<Tensor>& captured = recording.graph.captured;
+    return i < captured.size() ? captured[i] : recording.seen[i - captured.size()];
+  }
+
+  std::vector<Outside> outside_;
   mutable std::mutex parts_mutex_;
   mutable std::map<std::vector<bool>, Part> parts_;
   mutable std::once_flag replay_made_;

@@ -71,6 +71,8 @@ class Recorder {
   virtual void write_flag(const std::shared_ptr<bool>&) {}
   /// A list of tensors, which somebody may change later, is being read.
   virtual void note_list(const std::shared_ptr<const std::vector<Tensor>>&) {}
+  /// Somebody asks what the tensor is: its shape, its dtype, whether it needs a gradient.
+  virtual void note_seen(TensorImpl*) {}
   /// The gradient that a leaf keeps is about to be read or changed.
   virtual void touch_grad(Node& leaf);
   /// The leaf's gradient is to be forgotten or, if it has one, to be zero. False: nothing was

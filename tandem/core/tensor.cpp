@@ -6,6 +6,8 @@
 
 namespace tandem {
 
+void Tensor::note_seen() const { t_mode.recorder->note_seen(impl_.get()); }
+
 void Tensor::fail_undefined() {
   TANDEM_CHECK(false, "the tensor is undefined: it was never given a value");
   __builtin_unreachable();

@@ -60,7 +60,7 @@ class Tensor {
   IntArrayRef strides() const { return checked().strides; }
   int64_t size(int64_t d) const;
   int64_t stride(int64_t d) const;
-  int64_t numel() const { return impl_ ? impl_->numel : 0; }
+  int64_t numel() const { return impl_ ? checked().numel : 0; }
   DType scalar_type() const { return checked().type.dtype; }
   DType dtype() const { return checked().type.dtype; }
   Device device() const { return checked().type.device; }
@@ -170,7 +170,7 @@ class Tensor {
   }
 
   // -- gradients ------------------------------------------------------------------------------
-  bool requires_grad() const { return impl_ && impl_->wants_grad(); }
+  bool requires_grad() const { return impl_ && checked().wants_grad(); }
   const Tensor& set_requires_grad(bool on) const;
   Tensor& requires_grad_(bool on = true) const;
   bool is_leaf() const { return checked().is_leaf(); }
@@ -991,9 +991,12 @@ class Tensor {
   TensorImpl& checked() const {
     if (!impl_) [[unlikely]]
       fail_undefined();
+    if (t_mode.recorder) [[unlikely]]
+      note_seen();
     return *impl_;
   }
   [[noreturn]] static void fail_undefined();
+  void note_seen() const;
   void expect_dtype(DType t) const;
   void expect_dim(size_t n) const;
   unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;

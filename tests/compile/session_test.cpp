@@ -372,6 +372,7 @@ TEST(Session, MistakesAreExplained) {
   EXPECT_THROW_WITH(b.assign(x, x), "variable() gave");
   EXPECT_THROW_WITH(b.assign(w, ones({3})), "the variable is float32 [2], the value float32 [3]");
   EXPECT_THROW_WITH(b.placeholder({-1, 3}), "negative");
+  EXPECT_THROW_WITH(b.placeholder({-1, 3}), "Declare one for each batch size");
   EXPECT_THROW_WITH(s.run({b.assign(w, w + 1), b.assign(w, w + 2)}), "assign to variable 0");
   expect_same(s.run(y, {{x, ones({2})}}), ones({2}));  // and goes on as before
 }

@@ -122,5 +122,47 @@ TEST(Watched, OptimisersNoticeOtherParameters) {
   check();
 }
 
+// What a function asks of a tensor without computing with it is a part of what it was recorded for.
+TEST(Watched, TensorsThatAreAskedWhatTheyAre) {
+  Tensor frozen = ones({3}), like = zeros({2, 3});
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = frozen.requires_grad() ? x * 2 : x * 3;
+    return y.sum() + zeros_like(like).numel() + like.size(0) * 100 + (like.dtype() == kDouble);
+  });
+  const Tensor x = ones({4});
+  EXPECT_EQ(f(x).item<float>(), 12 + 6 + 200);
+  EXPECT_EQ(f(x).item<float>(), 12 + 6 + 200);
+  EXPECT_EQ(f.graph_count(), 1u);
+  frozen.requires_grad_();
+  EXPECT_EQ(f(x).item<float>(), 8 + 6 + 200);
+  EXPECT_NE(f.explain().find("a tensor from outside changed its requires_grad"), std::string::npos);
+  like = zeros({5, 1}, kDouble);
+  EXPECT_EQ(f(x).item<float>(), 8 + 5 + 500 + 1);
+  like.resize_({1, 2});
+  EXPECT_EQ(f(x).item<float>(), 8 + 2 + 100 + 1);
+  EXPECT_EQ(f(x).item<float>(), 8 + 2 + 100 + 1);
+  EXPECT_EQ(f.graph_count(), 4u);
+}
+
+// Neither gradients, which are others in each step, nor what the function makes on the way is held.
+TEST(Watched, GradientsThatAreAskedWhatTheyAre) {
+  const Tensor w = ones({3}, requires_grad()), outside = arange(6, kFloat).view({2, 3});
+  const auto f = compile([&](const Tensor& x) {
+    (w * x).sum().backward();
+    return w.grad() * w.grad().numel() + outside[0].size(0) + outside.detach().dim() +
+           outside.t().size(1);
+  });
+  for (int i = 0; i < 4; ++i) {
+    w.mutable_grad() = Tensor();
+    EXPECT_TRUE(equal(f(full({3}, 2)), full({3}, 2 * 3 + 3 + 2 + 2)));
+  }
+  EXPECT_EQ(f.graph_count(), 1u);
+  w.mutable_grad() = ones({3});
+  EXPECT_TRUE(equal(f(full({3}, 2)), full({3}, 3 * 3 + 3 + 2 + 2)));
+  w.mutable_grad() = ones({3});
+  f(full({3}, 2));
+  EXPECT_EQ(f.graph_count(), 2u);
+}
+
 }  // namespace
 }  // namespace tandem
