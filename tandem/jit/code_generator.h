@@ -10,7 +10,7 @@ namespace tandem::jit {
 inline constexpr const char* kKernelSymbol = "tandem_kernel";
 
 /// Raised whenever the same nest gives other code than before.
-inline constexpr int kGeneratorVersion = 5;
+inline constexpr int kGeneratorVersion = 6;
 
 /// True iff this build and this machine can run generated code: x86-64 with AVX2 or more.
 bool can_generate();

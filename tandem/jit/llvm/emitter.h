@@ -26,6 +26,8 @@ class Emitter {
   /// A pass with no more simple instructions than this is a short one, with more than that a long
   /// one.
   static constexpr int kShortBody = 8, kLongBody = 24;
+  /// Bytes from what is read to what is asked for ahead of time.
+  static constexpr int64_t kAhead = 4096;
 
   // The lanes of a step that count: all of them where both are null.
   struct Part {

@@ -9,6 +9,8 @@ Value Emitter::load_element(const ScalarInstr& i, Value index, int n, const Part
   if (o.along == Along::unit) {
     const Value at = ir_.at(pointer_[k], ir_.mul(index, ir_.num(size_of_operand(k))));
     raw = load_unit(at, o.dtype, n, part);
+    // A long body leaves the processor no room to run ahead to what comes next.
+    if (!by_rows_ && n > 1 && part.mask == nullptr) ir_.prefetch(ir_.at(at, kAhead));
   } else {
     raw = load_strided(ir_.at(pointer_[k], ir_.mul(index, column_stride_[k])), column_stride_[k],
                        o.dtype, n, part);

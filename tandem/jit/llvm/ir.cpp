@@ -97,6 +97,12 @@ void Ir::store(Value v, Value pointer, int align) {
   api.SetAlignment(api.BuildStore(builder, v, pointer), static_cast<unsigned>(align));
 }
 
+void Ir::prefetch(Value pointer) {
+  const auto flag = [&](unsigned v) { return api.ConstInt(i32, v, 0); };
+  // For reading, to the first cache, data.
+  intrinsic("llvm.prefetch", {ptr}, {pointer, flag(0), flag(3), flag(1)});
+}
+
 Value Ir::stack(int64_t bytes) {
   // In the entry block, where it is part of the frame.
   const Block before = here();

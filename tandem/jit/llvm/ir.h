@@ -94,6 +94,8 @@ class Ir {
   Value at(Value pointer, int64_t bytes) { return bytes == 0 ? pointer : at(pointer, num(bytes)); }
   Value load(Type t, Value pointer, int align);
   void store(Value v, Value pointer, int align);
+  /// The line at the pointer, which need not be memory of ours, is going to be read.
+  void prefetch(Value pointer);
   /// Memory of the call, `bytes` long, aligned to 64.
   Value stack(int64_t bytes);
 
