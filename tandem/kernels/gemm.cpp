@@ -24,7 +24,11 @@ namespace {
 // Multiplications that a thread should at least have before a second one is woken.
 constexpr int64_t kGrain = 128 * 1024;
 // A matrix B of at most so many bytes is multiplied without packing: it stays in the second cache.
-constexpr int64_t kDirectBytes = 256 * 1024, kWideDirectBytes = 8 * 1024 * 1024;
+constexpr int64_t kDirectBytes = 256 * 1024, kHalvesDirectBytes = 8 * 1024 * 1024;
+// Fewer rows than this do not pay for packing.
+constexpr int64_t kFewRows = 80;
+// Multiplications beyond which oneDNN is faster than our own blocks on wide registers.
+constexpr int64_t kWideOwnWork = 256 * 1024;
 // Columns that are done together there.
 constexpr int64_t kDirectCols = 32;
 // Length of a sum kept in one register: longer ones are added up in pieces, which rounds less.
@@ -90,16 +94,6 @@ bool vector_product(const GemmArgs<T>& g) {
   return true;
 }
 
-/// True if rows of B lie so far apart that they compete for the same few lines of the first cache,
-/// and that matters: with wide registers, here and in oneDNN, it does not.
-bool rows_collide(int64_t k, int64_t row_bytes) {
-  return k > 16 && row_bytes % 1024 == 0 && !has_wide_registers();
-}
-template <class T>
-bool rows_collide(const GemmArgs<T>& g) {
-  return rows_collide(g.k, g.b_row * static_cast<int64_t>(sizeof(T)));
-}
-
 /// Some rows after the others, so few that what is read of A stays in the cache.
 template <class T>
 void direct_rows(const GemmArgs<T>& g) {
@@ -116,21 +110,77 @@ void direct_rows(const GemmArgs<T>& g) {
 }
 
 /// How far apart rows of a copy of n columns should lie.
-template <class T>
-int64_t padded(int64_t n) {
+int64_t padded(int64_t n, int64_t size) {
   const int64_t ld = (n + 15) / 16 * 16;
-  return ld * sizeof(T) % 1024 == 0 ? ld + 16 : ld;
+  return ld * size % 1024 == 0 ? ld + 16 : ld;
 }
 
-/// True if B is small enough for register blocks straight from the operands.
-bool is_direct(int64_t n, int64_t k, int64_t size) {
-  // Wide registers need so little of B for each product that it may come from the third cache.
-  return n * k * size <= (has_wide_registers() ? kWideDirectBytes : kDirectBytes);
+/// What decides how a product is made. For a part of one it is that of the whole.
+struct Form {
+  int64_t m, n, k, size;  // size of an element
+  bool a_has_rows, b_has_rows;
+  int64_t b_row;
+
+  int64_t work() const { return m * n * k; }
+  /// True iff rows of B lie so far apart that they compete for the same few lines of the first
+  /// cache, and that matters: with wide registers, here and in oneDNN, it does not.
+  bool rows_collide() const {
+    return b_has_rows && k > 16 && b_row * size % 1024 == 0 && registers() == Registers::kNarrow;
+  }
+  /// True iff register blocks read a copy of B, not B itself.
+  bool copies_b() const { return !b_has_rows || (rows_collide() && m >= 24); }
+  /// True iff a copy of B would take longer than the product.
+  bool has_few_rows() const {
+    return !b_has_rows && k >= 64 && m < (registers() == Registers::kWide ? 16 : 8);
+  }
+  /// True iff B has at most so many bytes.
+  bool b_fits(int64_t bytes) const { return n * k * size <= bytes; }
+  /// True iff both factors are better packed, though B is small: a column of A lies in many pages.
+  bool packs_small_b() const {
+    return registers() == Registers::kNarrow && b_fits(kDirectBytes) && !a_has_rows && m >= 96 &&
+           n >= 64 && k >= 64 && m * k >= 24000;
+  }
+};
+
+template <class T>
+Form form_of(const GemmArgs<T>& g) {
+  return {
+      g.parts ? g.parts->rows() : g.m, g.n, g.k, sizeof(T), g.a_row != 1, g.b_col == 1, g.b_row};
 }
 
-/// True if both factors are better packed, though B is small: a column of A lies in many pages.
-bool packing_pays(int64_t m, int64_t n, int64_t k, bool a_has_rows) {
-  return !a_has_rows && m >= 96 && n >= 64 && k >= 64 && m * k >= 24000 && !has_wide_registers();
+/// How a product is made.
+enum class Way {
+  kDirect,   // in register blocks straight from the factors, or a copy of B
+  kDots,     // as a product of a matrix and a vector for each row of A
+  kPacked,   // in register blocks from packed factors
+  kLibrary,  // by oneDNN
+};
+
+/// The best of our own.
+Way own_way(const Form& f) {
+  if (f.m <= 4 && f.a_has_rows && !f.b_has_rows) return Way::kDots;
+  if (f.packs_small_b()) return Way::kPacked;
+  if (registers() == Registers::kWide)
+    return f.m < kFewRows || f.b_fits(kDirectBytes) ? Way::kDirect : Way::kPacked;
+  // Halves need so little of B for each product that it may come from the third cache.
+  const int64_t most = registers() == Registers::kNarrow ? kDirectBytes : kHalvesDirectBytes;
+  const int64_t cols = f.copies_b() ? padded(f.n, f.size) : f.n;
+  return cols * f.k * f.size <= most ? Way::kDirect : Way::kPacked;
+}
+
+/// The best of all; oneDNN has products of float32 only.
+Way way_of(const Form& f) {
+  const Way own = own_way(f);
+  if (f.size != sizeof(float)) return own;
+  if (f.has_few_rows()) return Way::kLibrary;
+  if (registers() != Registers::kWide) {
+    // oneDNN is slow where rows collide, by up to a third.
+    const bool large = own == Way::kPacked && !f.packs_small_b() && !f.rows_collide();
+    return large ? Way::kLibrary : own;
+  }
+  // Columns in one strip lie in one piece as they are; fewer leave registers empty.
+  const bool one_strip = f.n > 16 && f.n <= 64;
+  return f.work() > kWideOwnWork && !one_strip ? Way::kLibrary : own;
 }
 
 /// True if the product was done: C has so few columns that registers would stay half empty, and
@@ -153,20 +203,11 @@ bool narrow_product(const GemmArgs<T>& g) {
   return true;
 }
 
-/// True if the product was done without packing.
 template <class T>
-bool direct_product(const GemmArgs<T>& g) {
-  const int64_t work = g.m * g.n * g.k;
-  if (work <= kGrain && fits_small(g)) {
-    small_pieces(g);
-    return true;
-  }
-  if (narrow_product(g)) return true;
-  const bool copied = g.b_col != 1 || (rows_collide(g) && g.m >= 24);
-  if (!is_direct(copied ? padded<T>(g.n) : g.n, g.k, sizeof(T))) return false;
+void direct_product(const GemmArgs<T>& g, bool copied) {
   in_parts(g, 1, kDirectCols, [&](GemmArgs<T> part) {
     if (copied) {
-      const int64_t ld = padded<T>(part.n);
+      const int64_t ld = padded(part.n, sizeof(T));
       T* copy = static_cast<T*>(scratch(part.k * ld * sizeof(T)));
       copy_b(part, copy, ld);
       part.b = copy;
@@ -175,7 +216,13 @@ bool direct_product(const GemmArgs<T>& g) {
     }
     direct_rows(part);
   });
-  return true;
+}
+
+/// Few rows of A, with contiguous columns, each by itself; B has contiguous columns too.
+template <class T>
+void dots_product(const GemmArgs<T>& g) {
+  for (int64_t i = 0; i < g.m; ++i)
+    gemv_dots(g.n, g.k, g.b, g.b_col, g.a + i * g.a_row, g.c + i * g.ldc, 1, g.alpha, g.beta);
 }
 
 // Elements of C below which long sums are cut among oneDNN's threads.
@@ -239,13 +286,22 @@ void scale(const GemmArgs<T>& g, double beta) {
 template <class T>
 void float_gemm(const GemmArgs<T>& g) {
   if (vector_product(g)) return;
-  const int64_t m = g.parts ? g.parts->rows() : g.m;
-  if (is_direct(g.n, g.k, sizeof(T)) && packing_pays(m, g.n, g.k, g.a_row != 1))
-    return packed_gemm(g);
-  if (direct_product(g)) return;
-  // oneDNN is slow where rows collide, by up to a third.
-  if (!rows_collide(g) && dnnl_product(g)) return;
-  packed_gemm(g);
+  const Form form = form_of(g);
+  if (form.work() <= kGrain && fits_small(g)) return small_pieces(g);
+  if (narrow_product(g)) return;
+  Way way = way_of(form);
+  if (way == Way::kLibrary && !dnnl_product(g)) way = own_way(form);
+  if (way == Way::kDots && (g.a_col != 1 || g.b_row != 1)) way = Way::kDirect;
+  switch (way) {
+    case Way::kDirect:
+      return direct_product(g, form.copies_b());
+    case Way::kDots:
+      return dots_product(g);
+    case Way::kPacked:
+      return packed_gemm(g);
+    case Way::kLibrary:
+      return;  // done
+  }
 }
 
 /// A 16-bit operand as contiguous float32.
@@ -371,18 +427,18 @@ PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows
   const auto size = static_cast<int64_t>(size_of(dtype));
   if (m * n * k < 2 * detail::kPartGrain) return {};
   const bool floats = dtype == kFloat || dtype == kDouble;
-  const bool collide = b_has_rows && detail::rows_collide(k, n * size);
-  const bool small = detail::is_direct(n, k, size);
-  if (floats && (small ? detail::packing_pays(m, n, k, a_has_rows)
-                       : collide && n * k * size <= detail::kKeptBytes))
+  const detail::Form form{m, n, k, size, a_has_rows, b_has_rows, n};
+  const detail::Way way = detail::way_of(form);
+  if (floats && way == detail::Way::kPacked && form.b_fits(detail::kKeptBytes))
     return {packed_part_rows(m, n * size), false};
-  const bool direct = floats && b_has_rows && !collide && small;
+  const bool direct = floats && way == detail::Way::kDirect && !form.copies_b();
   if (direct && detail::grid_for(m, n, k, 1, detail::kDirectCols).cols > 1) return {};
   // A part should stay in the second cache.
   const int64_t least = direct ? 24 : 192, bytes = (direct ? 384 : 256) << 10;
   const int64_t most = std::max(least, bytes / (n * size));
   if (!direct && (m < 2 * most || most * n * size > 4 * bytes))
-    return dtype == kFloat && !collide ? rows_of_each_thread(m, n, k) : PartRows{};
+    return dtype == kFloat && way == detail::Way::kLibrary ? rows_of_each_thread(m, n, k)
+                                                           : PartRows{};
   // As many for each thread, of about the same size.
   const int64_t threads = get_num_threads();
   const int64_t parts = std::max<int64_t>(1, m / most / threads) * threads;

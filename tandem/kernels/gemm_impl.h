@@ -47,8 +47,14 @@ constexpr int64_t kKeptBytes = 512 * 1024;
 /// Packed, cache-blocked and threaded.
 void packed_gemm(const GemmArgs<float>& g);
 void packed_gemm(const GemmArgs<double>& g);
-/// True iff the processor's registers have 512 bits.
-bool has_wide_registers();
+/// How much a core multiplies in one go: what has to be read of the factors in the same time, and
+/// with that how products are best made, depends on it.
+enum class Registers {
+  kNarrow,  // of at most 256 bits
+  kHalves,  // of 512 bits, one half after the other
+  kWide,    // of 512 bits
+};
+Registers registers();
 
 /// Products of few rows with a matrix that is packed once and used many times, as in the steps of a
 /// recurrent network. A panel holds `cols` columns of B, all k rows of it one after the other. An

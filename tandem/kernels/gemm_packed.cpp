@@ -31,6 +31,7 @@ struct Round {
   T alpha, beta;
   T* packed_a;
   T* packed_b;
+  bool a_is_packed;  // True iff all of A is packed, false: only what is left of six rows each.
   bool b_is_packed;  // True iff an earlier round has packed the same part of B.
   const ProductParts* parts;
 };
@@ -87,41 +88,74 @@ void pack_b(const Round<T>& r, int64_t first, int64_t last) {
   }
 }
 
-/// Rows of panels [i0, i1) times columns of panels [j0, j1).
-template <class T>
-void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
-  constexpr int64_t kNr = panel_cols<T>();
-  constexpr int64_t kMr = kBlockRows;
-  for (int64_t j = j0; j < j1; ++j) {
-    const T* b = r.packed_b + j * kNr * r.depth;
-    const int64_t cols = std::min(kNr, r.cols - j * kNr);
-    for (int64_t i = i0; i < i1; ++i) {
-      const T* a = r.packed_a + i * kMr * r.depth;
-      const int64_t rows = std::min(kMr, r.rows - i * kMr);
-      T* c = r.c + i * kMr * r.ldc + j * kNr;
-      if (rows == kMr && cols == kNr) {
-        // Where the block ends up is fetched while it is worked out.
-        claim_rows<kBlockRows, kNr>(c, r.ldc);
-        if (r.parts) claim_along<kBlockRows, kNr>(*r.parts, c, r.ldc);
-        block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, c,
-                                                      r.ldc, r.alpha, r.beta);
-        continue;
-      }
-      HWY_ALIGN T edge[kMr * kNr];
-      if (r.beta != T(0))
-        for (int64_t y = 0; y < kMr; ++y)
-          for (int64_t x = 0; x < kNr; ++x)
-            edge[y * kNr + x] = y < rows && x < cols ? c[y * r.ldc + x] : T(0);
-      if (cols <= kNr / 2)
-        block<kBlockRows, kBlockVectors / 2, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0,
-                                                          edge, kNr, r.alpha, r.beta);
+/// Rows of panels [i0, i1) times the columns of panel j, of which there are NV vectors.
+template <int NV, bool kPackedA, class T>
+HWY_NOINLINE void tile_columns(const Round<T>& r, int64_t i0, int64_t i1, int64_t j, int64_t cols) {
+  constexpr int64_t kNr = panel_cols<T>(), kMr = kBlockRows, kCols = NV * lanes<T>();
+  const Tag<T> d;
+  const T* b = r.packed_b + j * kNr * r.depth;
+  for (int64_t i = i0; i < i1; ++i) {
+    const T* packed_a = r.packed_a + i * kMr * r.depth;
+    const int64_t rows = std::min(kMr, r.rows - i * kMr);
+    T* c = r.c + i * kMr * r.ldc + j * kNr;
+    if (rows == kMr) {
+      // Where the block ends up is fetched while it is worked out.
+      claim_rows<kBlockRows, kCols>(c, r.ldc);
+      if (r.parts) claim_along<kBlockRows, kCols>(*r.parts, c, r.ldc);
+    }
+    const auto multiply = [&](T* to, int64_t ld) {
+      if (kPackedA || rows < kMr)
+        block<kBlockRows, NV, false, true>(d, r.depth, packed_a, 1, kMr, b, kNr, 0, to, ld, r.alpha,
+                                           r.beta);
       else
-        block<kBlockRows, kBlockVectors, false, true>(Tag<T>(), r.depth, a, 1, kMr, b, kNr, 0, edge,
-                                                      kNr, r.alpha, r.beta);
-      for (int64_t y = 0; y < rows; ++y)
-        std::memcpy(c + y * r.ldc, edge + y * kNr, cols * sizeof(T));
+        block<kBlockRows, NV, false, false>(d, r.depth, r.a + i * kMr * r.a_row, r.a_row, r.a_col,
+                                            b, kNr, 0, to, ld, r.alpha, r.beta);
+    };
+    if (rows == kMr && cols == kCols) {
+      multiply(c, r.ldc);
+      continue;
+    }
+    HWY_ALIGN T edge[kMr * kCols];
+    if (r.beta != T(0))
+      for (int64_t y = 0; y < kMr; ++y)
+        for (int64_t x = 0; x < kCols; ++x)
+          edge[y * kCols + x] = y < rows && x < cols ? c[y * r.ldc + x] : T(0);
+    multiply(edge, kCols);
+    for (int64_t y = 0; y < rows; ++y)
+      std::memcpy(c + y * r.ldc, edge + y * kCols, cols * sizeof(T));
+  }
+}
+
+/// Rows of panels [i0, i1) times columns of panels [j0, j1).
+template <bool kPackedA, class T>
+void tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  for (int64_t j = j0; j < j1; ++j) {
+    const int64_t cols = std::min(panel_cols<T>(), r.cols - j * panel_cols<T>());
+    switch ((cols + lanes<T>() - 1) / lanes<T>()) {
+      case 1:
+        tile_columns<1, kPackedA>(r, i0, i1, j, cols);
+        break;
+      case 2:
+        tile_columns<2, kPackedA>(r, i0, i1, j, cols);
+        break;
+#if HWY_TARGET == HWY_AVX3
+      case 3:
+        tile_columns<3, kPackedA>(r, i0, i1, j, cols);
+        break;
+      case 4:
+        tile_columns<4, kPackedA>(r, i0, i1, j, cols);
+        break;
+#endif
     }
   }
+}
+
+template <class T>
+void any_tile(const Round<T>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+#if HWY_TARGET == HWY_AVX3
+  if (!r.a_is_packed) return tile<false>(r, i0, i1, j0, j1);
+#endif
+  tile<true>(r, i0, i1, j0, j1);
 }
 
 }  // namespace
@@ -131,10 +165,10 @@ void pack_a_f64(const Round<double>& r, int64_t b, int64_t e) { pack_a(r, b, e);
 void pack_b_f32(const Round<float>& r, int64_t b, int64_t e) { pack_b(r, b, e); }
 void pack_b_f64(const Round<double>& r, int64_t b, int64_t e) { pack_b(r, b, e); }
 void tile_f32(const Round<float>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
-  tile(r, i0, i1, j0, j1);
+  any_tile(r, i0, i1, j0, j1);
 }
 void tile_f64(const Round<double>& r, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
-  tile(r, i0, i1, j0, j1);
+  any_tile(r, i0, i1, j0, j1);
 }
 int64_t panel_cols_f32() { return panel_cols<float>(); }
 int64_t panel_cols_f64() { return panel_cols<double>(); }
@@ -147,6 +181,7 @@ HWY_AFTER_NAMESPACE();
 #include <vector>
 
 #include "tandem/base/parallel.h"
+#include "tandem/base/processor.h"
 #include "tandem/kernels/gemm_parts.h"
 
 namespace tandem::kernels {
@@ -193,7 +228,8 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 template <class T>
 void one_round(const Target<T>& t, const Round<T>& r) {
   const int64_t row_panels = ceil_div(r.rows, t.mr), col_panels = ceil_div(r.cols, t.nr);
-  t.pack_a(r, 0, row_panels);
+  // Wide registers are so fast that packing six rows takes longer than reading them where they lie.
+  t.pack_a(r, r.a_is_packed ? 0 : r.rows / t.mr, row_panels);
   if (!r.b_is_packed) t.pack_b(r, 0, col_panels);
   const int64_t step = kTileRows / t.mr;
   for (int64_t i = 0; i < row_panels; i += step)
@@ -217,6 +253,7 @@ void by_one_thread(const Target<T>& t, const GemmArgs<T>& g, ProductParts* parts
   r.a_row = g.a_row, r.a_col = g.a_col, r.b_row = g.b_row, r.b_col = g.b_col;
   r.ldc = g.ldc;
   r.alpha = g.alpha;
+  r.a_is_packed = registers() != Registers::kWide;
   r.parts = parts && !parts->claimed().empty() ? parts : nullptr;
   r.packed_a = reinterpret_cast<T*>(room + b_bytes);
   for (int64_t j = 0; j < g.n; j += kRoundCols) {
@@ -288,7 +325,16 @@ void packed_or_split(const GemmArgs<T>& g) {
 
 }  // namespace
 
-bool has_wide_registers() { return HWY_DYNAMIC_DISPATCH(panel_cols_f32)() >= 64; }
+Registers registers() {
+  static const Registers found = [] {
+    if (HWY_DYNAMIC_DISPATCH(panel_cols_f32)() < 64) return Registers::kNarrow;
+    // AMD's Zen 4, of family 25, multiplies by halves.
+    const Processor& p = this_processor();
+    const bool halves = p.vendor == Processor::Vendor::kAmd && p.family <= 25;
+    return halves ? Registers::kHalves : Registers::kWide;
+  }();
+  return found;
+}
 void packed_gemm(const GemmArgs<float>& g) { packed_or_split(g); }
 void packed_gemm(const GemmArgs<double>& g) { packed_or_split(g); }
 

@@ -172,6 +172,16 @@ TEST(Gemm, FewColumns) {
         }
 }
 
+// A second factor that is transposed is not copied for a few rows.
+TEST(Gemm, FewRows) {
+  for (int64_t m = 2; m < 18; ++m)
+    for (const bool deterministic : {false, true}) {
+      const Deterministic guard(deterministic);
+      check_forms<float>(m, 131, 203);
+      check_forms<double>(m, 131, 203);
+    }
+}
+
 TEST(Gemm, OtherTypes) {
   const int64_t shapes[][3] = {{3, 4, 5}, {20, 20, 20}, {33, 65, 70}, {2, 1030, 3}};
   for (auto& s : shapes) {
@@ -287,7 +297,7 @@ TEST(Gemm, SameBitsForAnyThreadCount) {
   const int64_t shapes[][3] = {{128, 512, 784},  {128, 10, 512}, {512, 784, 128}, {8, 8, 20000},
                                {1, 3000, 700},   {3000, 1, 700}, {1, 1, 200000},  {333, 77, 1000},
                                {2000, 130, 300}, {64, 64, 3000}, {128, 354, 354}, {47, 294, 784},
-                               {700, 10, 300}};
+                               {700, 10, 300},   {3, 300, 500},  {12, 300, 500}};
   for (auto& s : shapes)
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
@@ -392,6 +402,7 @@ TEST(Gemm, InParts) {
       expect_parts_of_the_whole<float>(300, 512, 128, ta, tb);
       expect_parts_of_the_whole<float>(200, 90, 600, ta, tb);
       expect_parts_of_the_whole<double>(400, 70, 130, ta, tb);
+      expect_parts_of_the_whole<double>(300, 354, 128, ta, tb);
     }
 }
 
