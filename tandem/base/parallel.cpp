@@ -1,5 +1,7 @@
 #include "tandem/base/parallel.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -11,6 +13,7 @@
 #include "tandem/base/env.h"
 #include "tandem/base/error.h"
 #include "tandem/base/one_thread.h"
+#include "tandem/base/signals_wait.h"
 
 #if defined(_OPENMP) && !defined(TANDEM_THREAD_SANITIZER)
 #include <omp.h>
@@ -39,6 +42,7 @@ int default_threads() {
 std::atomic<int> g_threads{0};
 std::atomic<int> g_background{0};  // threads that work beside the program
 thread_local bool t_inside = false;
+thread_local bool t_signals_wait = false;
 
 // How many threads a loop that begins now should use. Libraries are left as they are: the results of
 // some depend on the number, and others plan with it.
@@ -48,6 +52,37 @@ int threads_now() {
     return n;
   static const int processors = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(processors - busy, 1, n);
+}
+
+/// Signals that are sent to the thread wait from now on; tells what was so before.
+sigset_t let_signals_wait() {
+  sigset_t sent, before;
+  sigfillset(&sent);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    sigdelset(&sent, own);
+  pthread_sigmask(SIG_BLOCK, &sent, &before);
+  t_signals_wait = true;
+  return before;
+}
+
+#if TANDEM_USE_OPENMP
+/// Threads that OpenMP has made leave signals to the program's own, for good.
+void serve_only() {
+  if (!t_signals_wait && omp_get_thread_num() != 0) [[unlikely]]
+    let_signals_wait();
+}
+#endif
+
+/// The same for all that libraries will be lent for a loop of this thread.
+void prepare_team() {
+#if TANDEM_USE_OPENMP
+  thread_local int prepared = 1;
+  const int n = t_inside ? 1 : get_num_threads();
+  if (n <= prepared) return;
+#pragma omp parallel num_threads(n)
+  serve_only();
+  prepared = n;
+#endif
 }
 
 }  // namespace
@@ -90,6 +125,17 @@ OneThread::~OneThread() { t_inside = before_; }
 BackgroundWork::BackgroundWork() { g_background.fetch_add(1, std::memory_order_relaxed); }
 BackgroundWork::~BackgroundWork() { g_background.fetch_sub(1, std::memory_order_relaxed); }
 
+SignalsWait::SignalsWait() : outermost_(!t_signals_wait) {
+  if (!outermost_) return;
+  prepare_team();
+  before_ = let_signals_wait();
+}
+SignalsWait::~SignalsWait() {
+  if (!outermost_) return;
+  t_signals_wait = false;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 namespace detail {
 
 void parallel_ranges(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void* context) {
@@ -117,6 +163,7 @@ void parallel_ranges(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void
 #if TANDEM_USE_OPENMP
 #pragma omp parallel num_threads(threads)
   {
+    serve_only();
     // The runtime may grant fewer threads than asked for; every share is still done.
     for (int w = omp_get_thread_num(); w < threads; w += omp_get_num_threads()) work(w);
   }

@@ -9,6 +9,7 @@
 
 #include "tandem/base/error.h"
 #include "tandem/base/parallel.h"
+#include "tandem/base/signals_wait.h"
 #include "tandem/kernels/conv_impl.h"
 
 // oneDNN's threads are those of an uninstrumented libgomp: the thread sanitizer would see races.
@@ -270,7 +271,9 @@ class Cache {
         return it->second->second;
       }
     }
-    // Made without the lock: it may take milliseconds. Two threads may both make it.
+    // Made without the lock: it may take milliseconds. Two threads may both make it. oneDNN plans
+    // for as many threads as it sees then.
+    const LibraryThreads threads;
     auto recipe = std::make_shared<const Recipe>(Builder(key).build());
     const std::lock_guard lock(mutex_);
     if (auto it = index_.find(key); it != index_.end()) return it->second->second;
@@ -326,6 +329,7 @@ void run(const Recipe& r, const float* a, const float* b, const float* bias, flo
     return Temporary(needs(s) ? s.wanted.get_size() : 0);
   };
   const LibraryThreads threads;
+  const SignalsWait no_handlers;  // some convolutions are products
   const Temporary space(r.scratch), ta = room(r.a), tb = room(r.b), tout = room(r.out);
   std::unordered_map<int, dnnl::memory> args;
   const auto enter = [&](const Recipe::Slot& s, const float* p, const Temporary& t) {

@@ -7,6 +7,7 @@
 #include "tandem/base/error.h"
 #include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
+#include "tandem/base/signals_wait.h"
 #include "tandem/kernels/gemm_impl.h"
 #include "tandem/kernels/gemm_parts.h"
 #include "tandem/kernels/matmul.h"
@@ -254,6 +255,7 @@ bool dnnl_product(const GemmArgs<float>& g) {
   if (!dnnl_layout(g.k, g.n, g.b_row, g.b_col, &tb, &ldb)) return false;
   const auto multiply = [&](const GemmArgs<float>& part) {
     const LibraryThreads threads;
+    const SignalsWait no_handlers;
     const dnnl_status_t status =
         dnnl_sgemm(ta, tb, part.m, part.n, part.k, part.alpha, part.a, lda, part.b, ldb, part.beta,
                    part.c, std::max(part.ldc, part.n));
