@@ -228,8 +228,10 @@ void dots_product(const GemmArgs<T>& g) {
 
 // Elements of C below which long sums are cut among oneDNN's threads.
 constexpr int64_t kSharedSums = 96 * 96;
-// Blocks of which parts of C are made for oneDNN: those of its own with AVX-512.
-constexpr int64_t kDnnlRows = 8, kDnnlCols = 48;
+// Blocks of which parts of C are made for oneDNN. Those of its own with AVX-512 have 48 columns, but
+// on wide registers threads lose more by parts of different size.
+constexpr int64_t kDnnlRows = 8;
+int64_t dnnl_cols() { return registers() == Registers::kWide ? 16 : 48; }
 
 #ifdef TANDEM_GEMM_DNNL
 /// Fills in how oneDNN wants a rows x cols operand; false if it has no contiguous dimension.
@@ -265,7 +267,7 @@ bool dnnl_product(const GemmArgs<float>& g) {
   if (g.m * g.n < kSharedSums)
     multiply(g);
   else
-    in_parts(g, kDnnlRows, kDnnlCols, multiply);
+    in_parts(g, kDnnlRows, dnnl_cols(), multiply);
   return true;
 }
 #else
@@ -408,7 +410,7 @@ int64_t packed_part_rows(int64_t m, int64_t row_bytes) {
 /// part_rows of a product that packs B for each part: one for each thread, if oneDNN is given such
 /// parts anyway.
 PartRows rows_of_each_thread(int64_t m, int64_t n, int64_t k) {
-  const detail::Grid grid = detail::grid_for(m, n, k, detail::kDnnlRows, detail::kDnnlCols);
+  const detail::Grid grid = detail::grid_for(m, n, k, detail::kDnnlRows, detail::dnnl_cols());
   if (grid.rows < 2 || grid.rows < get_num_threads() || m * n < detail::kSharedSums) return {};
   const int64_t blocks = (m + detail::kDnnlRows - 1) / detail::kDnnlRows;
   return {(blocks + grid.rows - 1) / grid.rows * detail::kDnnlRows, false, true};
