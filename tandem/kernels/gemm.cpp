@@ -7,6 +7,7 @@
 #include "tandem/base/error.h"
 #include "tandem/base/growing_buffer.h"
 #include "tandem/base/parallel.h"
+#include "tandem/base/processor.h"
 #include "tandem/base/signals_wait.h"
 #include "tandem/kernels/gemm_impl.h"
 #include "tandem/kernels/gemm_parts.h"
@@ -28,8 +29,9 @@ constexpr int64_t kGrain = 128 * 1024;
 constexpr int64_t kDirectBytes = 256 * 1024, kHalvesDirectBytes = 8 * 1024 * 1024;
 // Fewer rows than this do not pay for packing.
 constexpr int64_t kFewRows = 80;
-// Multiplications beyond which oneDNN is faster than our own blocks on wide registers.
-constexpr int64_t kWideOwnWork = 256 * 1024;
+// Multiplications beyond which oneDNN is faster than our own blocks on wide registers: Intel's, and
+// AMD's if there are rows enough to fill blocks of six.
+constexpr int64_t kWideOwnWork = 256 * 1024, kAmdOwnWork = 2 * 1024 * 1024, kAmdLeastRows = 9;
 // Columns that are done together there.
 constexpr int64_t kDirectCols = 32;
 // Length of a sum kept in one register: longer ones are added up in pieces, which rounds less.
@@ -181,7 +183,8 @@ Way way_of(const Form& f) {
   }
   // Columns in one strip lie in one piece as they are; fewer leave registers empty.
   const bool one_strip = f.n > 16 && f.n <= 64;
-  return f.work() > kWideOwnWork && !one_strip ? Way::kLibrary : own;
+  const bool amd = this_processor().vendor == Processor::Vendor::kAmd && f.m >= kAmdLeastRows;
+  return f.work() > (amd ? kAmdOwnWork : kWideOwnWork) && !one_strip ? Way::kLibrary : own;
 }
 
 /// True if the product was done: C has so few columns that registers would stay half empty, and
