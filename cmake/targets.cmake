@@ -75,7 +75,8 @@ function(tandem_library)
   add_library(Tandem::tandem_static ALIAS tandem_static)
   set_target_properties(tandem PROPERTIES VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH ${TANDEM_OPENBLAS_DIR})
-  target_link_options(tandem PRIVATE -Wl,-Bsymbolic-functions)
+  # Threads that have used it call it when they end: it is never unloaded.
+  target_link_options(tandem PRIVATE -Wl,-Bsymbolic-functions -Wl,-z,nodelete)
   set_target_properties(tandem_static PROPERTIES OUTPUT_NAME tandem)
   foreach(target tandem tandem_static)
     foreach(folder ${folders})

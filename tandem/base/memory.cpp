@@ -1,5 +1,6 @@
 #include "tandem/base/memory.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -50,33 +51,38 @@ void out_of_memory(size_t bytes) {
 }
 
 // On thread exit: free blocks and counts go to the centre.
-struct Reaper {
-  ~Reaper() {
-    Central& c = central();
-    std::lock_guard lock(c.mutex);
-    ThreadPool& t = t_pool;
-    for (int k = 0; k < kClasses; ++k) {
-      while (FreeBlock* b = t.lists[k].head) {
-        t.lists[k].head = b->next;
-        b->next = c.lists[k].head;
-        c.lists[k].head = b;
-        c.lists[k].count.add(1);
-      }
-      t.lists[k].count.set(0);
+void retire(void*) {
+  Central& c = central();
+  std::lock_guard lock(c.mutex);
+  ThreadPool& t = t_pool;
+  for (int k = 0; k < kClasses; ++k) {
+    while (FreeBlock* b = t.lists[k].head) {
+      t.lists[k].head = b->next;
+      b->next = c.lists[k].head;
+      c.lists[k].head = b;
+      c.lists[k].count.add(1);
     }
-    c.retired_current += t.current.get();
-    c.retired_peak += t.peak.get();
-    c.retired_allocations += t.allocations.get();
-    c.retired_objects += t.objects.get();
-    t.current.set(0), t.peak.set(0), t.allocations.set(0), t.objects.set(0);
-    std::erase(c.threads, &t);
-    t.registered = false;
+    t.lists[k].count.set(0);
   }
-};
+  c.retired_current += t.current.get();
+  c.retired_peak += t.peak.get();
+  c.retired_allocations += t.allocations.get();
+  c.retired_objects += t.objects.get();
+  t.current.set(0), t.peak.set(0), t.allocations.set(0), t.objects.set(0);
+  std::erase(c.threads, &t);
+  t.registered = false;
+}
 
 void register_thread() {
-  static thread_local Reaper reaper;
-  (void)reaper;
+  // Not a thread-local's destructor: keys' come after all of those, which may free tensors. Should
+  // a key of somebody else's free one later still, the thread registers again, and ends again.
+  static const pthread_key_t key = [] {
+    pthread_key_t k;
+    TANDEM_CHECK(pthread_key_create(&k, &retire) == 0,
+                 "this process has no thread-specific key left");
+    return k;
+  }();
+  TANDEM_CHECK(pthread_setspecific(key, &t_pool) == 0, "out of memory: no room for a thread's key");
   Central& c = central();
   std::lock_guard lock(c.mutex);
   c.threads.push_back(&t_pool);

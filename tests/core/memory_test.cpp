@@ -115,5 +115,21 @@ TEST(Memory, TensorsMayDieOnAnotherThread) {
   EXPECT_EQ(after.objects, before.objects);
 }
 
+// The thread's variable is there before its first tensor, and therefore destroyed after everything
+// that was set up with that.
+TEST(Memory, ThreadsMayKeepTensorsToTheirEnd) {
+  const memory::Stats before = memory::stats();
+  for (int i = 0; i < 20; ++i) {
+    std::thread([] {
+      thread_local Tensor kept;
+      Tensor& t = kept;
+      t = ones({100000});
+    }).join();
+    EXPECT_EQ(memory::stats().current, before.current);
+    EXPECT_EQ(memory::stats().objects, before.objects);
+  }
+  memory::reset_peak();
+}
+
 }  // namespace
 }  // namespace tandem
