@@ -432,7 +432,7 @@ void gemm(const Gemm& g) {
 
 PartRows part_rows(DType dtype, int64_t m, int64_t n, int64_t k, bool a_has_rows, bool b_has_rows) {
   const auto size = static_cast<int64_t>(size_of(dtype));
-  if (m * n * k < 2 * detail::kPartGrain) return {};
+  if (m * n * k < 2 * detail::part_grain()) return {};
   const bool floats = dtype == kFloat || dtype == kDouble;
   const detail::Form form{m, n, k, size, a_has_rows, b_has_rows, n};
   const detail::Way way = detail::way_of(form);

@@ -7,8 +7,10 @@
 
 namespace tandem::kernels::detail {
 
-// Multiplications that a thread should at least have before a second one is woken.
-inline constexpr int64_t kPartGrain = 128 * 1024;
+/// Multiplications that a thread should at least have before a second one is woken.
+inline int64_t part_grain() {
+  return registers() == Registers::kWide ? 176 * 1024 : 128 * 1024;
+}
 
 /// How C is cut into as many parts as there are threads, each a number of blocks high and wide.
 struct Grid {
@@ -18,7 +20,7 @@ inline Grid grid_for(int64_t m, int64_t n, int64_t k, int64_t block_rows, int64_
   if (in_parallel_region()) return {1, 1};
   // Multiplications that a core does in the time in which it packs an element.
   constexpr int64_t kProductsAtOnce = 4;
-  const int64_t threads = std::min<int64_t>(get_num_threads(), m * n * k / kPartGrain);
+  const int64_t threads = std::min<int64_t>(get_num_threads(), m * n * k / part_grain());
   const int64_t high = (m + block_rows - 1) / block_rows;
   const int64_t wide = (n + block_cols - 1) / block_cols;
   Grid best = {1, 1};
