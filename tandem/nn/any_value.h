@@ -38,9 +38,10 @@ class AnyValue {
   /// The value, which must be a T exactly.
   template <class T>
   T get() {
-    if (T* value = try_get<T>()) return *value;
-    TANDEM_CHECK_TYPE(false, "Attempted to cast AnyValue to ", detail::demangle(typeid(T).name()),
+    T* value = try_get<T>();
+    TANDEM_CHECK_TYPE(value, "Attempted to cast AnyValue to ", detail::demangle(typeid(T).name()),
                       ", but its actual type is ", detail::demangle(type_info().name()));
+    return *value;
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }
 
