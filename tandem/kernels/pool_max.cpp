@@ -101,41 +101,93 @@ void max_by_taps(const C* x, const PoolShape& s, C* values, const Array& index,
                some_rows);
 }
 
-// Channels side by side in registers.
+// Windows of one row, from `first` on, that have the same part inside.
+struct AlikeWindows {
+  int64_t first, count;
+};
+std::vector<AlikeWindows> alike_windows(const Spans& spans, int64_t stride) {
+  std::vector<AlikeWindows> all;
+  for (int64_t o = 0; o < static_cast<int64_t>(spans.size()); ++o) {
+    const Span& here = spans[static_cast<size_t>(o)];
+    if (o > 0) {
+      const Span& before = spans[static_cast<size_t>(o - 1)];
+      if (same_part(before, here) && here.first == before.first + stride) {
+        ++all.back().count;
+        continue;
+      }
+    }
+    all.push_back({o, 1});
+  }
+  return all;
+}
+
+// Windows whose channels lie side by side in registers, row by row.
+class RowsOfChannels {
+ public:
+  explicit RowsOfChannels(const PoolShape& s) : s_(s) {
+    for (int d = 0; d < 3; ++d) spans_[d] = regular_spans(s, d);
+    alike_ = alike_windows(spans_[2], s.stride[2]);
+  }
+
+  // Calls f(windows, offset in the input's plane, number of the first element, and where the first
+  // of them is in the row) for the parts of a row of windows, one after the other.
+  template <class F>
+  void each_part(const OutputRow& at, const F& f) const {
+    const int64_t inner = s_.inner, row = s_.in[2] * inner;
+    const Span &dz = span(0, at.z), &dy = span(1, at.y);
+    for (const AlikeWindows& a : alike_) {
+      const Span& dx = span(2, a.first);
+      const WindowRow w{a.count,  s_.stride[2] * inner,   dy.count, s_.dilation[1] * row,
+                        dx.count, s_.dilation[2] * inner, inner};
+      for (int64_t z = 0; z < dz.count; ++z)
+        f(w, ((dz.first + z * s_.dilation[0]) * s_.in[1] + dy.first) * row + dx.first * inner,
+          number_of(dz.number + z, dy.number, dx.number), a.first * inner);
+    }
+  }
+  // Numbers of the first elements inside, of a row of windows.
+  template <class C>
+  void first_numbers(const OutputRow& at, C* number) const {
+    for (const AlikeWindows& a : alike_)
+      std::fill_n(number + a.first * s_.inner, a.count * s_.inner,
+                  static_cast<C>(number_of(span(0, at.z).number, span(1, at.y).number,
+                                           span(2, a.first).number)));
+  }
+
+ private:
+  const Span& span(int d, int64_t o) const { return spans_[d][static_cast<size_t>(o)]; }
+  int64_t number_of(int64_t z, int64_t y, int64_t x) const {
+    return (z * s_.kernel[1] + y) * s_.kernel[2] + x;
+  }
+
+  const PoolShape& s_;
+  Spans spans_[3];
+  std::vector<AlikeWindows> alike_;
+};
+
 template <class C>
 void max_by_channels(const C* x, const PoolShape& s, C* values, const Array& index,
                      PackedOutput& index_memory) {
-  const Spans depth = regular_spans(s, 0), height = regular_spans(s, 1),
-              width = regular_spans(s, 2);
+  const RowsOfChannels rows(s);
   const IndexWriter writer(s, index, index_memory);
   const PoolOps<C>& ops = pool_ops<C>();
-  const int64_t inner = s.inner, row = s.in[2] * inner;
-  const auto number_of = [&](int64_t z, int64_t y, int64_t k) {
-    return static_cast<C>((z * s.kernel[1] + y) * s.kernel[2] + k);
-  };
+  const int64_t width = s.out[2] * s.inner;
   const auto some_rows = [&](int64_t begin, int64_t end) {
-    std::vector<C> number(static_cast<size_t>(s.out[2] * inner));
+    std::vector<C> number(static_cast<size_t>(width));
     OutputRow at(s, begin);
     for (int64_t r = begin; r < end; ++r, at.next(s)) {
-      const Span &dz = depth[static_cast<size_t>(at.z)], &dy = height[static_cast<size_t>(at.y)];
-      const C* plane = x + at.plane * volume(s.in) * inner;
-      C* best = values + r * s.out[2] * inner;
-      std::fill_n(best, s.out[2] * inner, -std::numeric_limits<C>::infinity());
-      for (int64_t o = 0; o < s.out[2]; ++o) {
-        const Span& dx = width[static_cast<size_t>(o)];
-        std::fill_n(number.data() + o * inner, inner, number_of(dz.number, dy.number, dx.number));
-        for (int64_t z = 0; z < dz.count; ++z)
-          ops.max_rows(plane + ((dz.first + z * s.dilation[0]) * s.in[1] + dy.first) * row +
-                           dx.first * inner,
-                       s.dilation[1] * row, dy.count, s.dilation[2] * inner, dx.count, inner,
-                       number_of(dz.number + z, dy.number, dx.number), static_cast<C>(s.kernel[2]),
-                       best + o * inner, number.data() + o * inner);
-      }
+      const C* plane = x + at.plane * volume(s.in) * s.inner;
+      C* best = values + r * width;
+      std::fill_n(best, width, -std::numeric_limits<C>::infinity());
+      rows.first_numbers(at, number.data());
+      rows.each_part(at, [&](const WindowRow& w, int64_t from, int64_t first, int64_t to) {
+        ops.max_windows(w, plane + from, static_cast<C>(first), static_cast<C>(s.kernel[2]),
+                        best + to, number.data() + to);
+      });
       writer.write(r, at, number.data());
     }
   };
-  parallel_for(0, s.planes * s.out[0] * s.out[1],
-               pool_grain(s.out[2] * inner * volume(s.kernel) / 4), some_rows);
+  parallel_for(0, s.planes * s.out[0] * s.out[1], pool_grain(width * volume(s.kernel) / 4),
+               some_rows);
 }
 
 template <class C>
@@ -341,6 +393,31 @@ C sum_of(C a, C b) {
 
 }  // namespace
 
+namespace {
+
+// pool_scatter where channels lie side by side and indices are numbers within windows.
+template <class C>
+void scatter_by_channels(const C* g, const uint8_t* index, const PoolShape& s, C* out) {
+  const RowsOfChannels rows(s);
+  const PoolOps<C>& ops = pool_ops<C>();
+  const int64_t width = s.out[2] * s.inner, in_size = volume(s.in) * s.inner;
+  const int64_t rows_of_plane = s.out[0] * s.out[1];
+  parallel_for(0, s.planes, pool_grain(in_size), [&](int64_t begin, int64_t end) {
+    std::vector<C> number(static_cast<size_t>(width));
+    std::fill_n(out + begin * in_size, (end - begin) * in_size, C(0));
+    OutputRow at(s, begin * rows_of_plane);
+    for (int64_t r = begin * rows_of_plane; r < end * rows_of_plane; ++r, at.next(s)) {
+      for (int64_t i = 0; i < width; ++i) number[i] = static_cast<C>(index[r * width + i]);
+      rows.each_part(at, [&](const WindowRow& w, int64_t to, int64_t first, int64_t from) {
+        ops.spread_windows(w, out + at.plane * in_size + to, static_cast<C>(first),
+                           static_cast<C>(s.kernel[2]), g + r * width + from, number.data() + from);
+      });
+    }
+  });
+}
+
+}  // namespace
+
 void pool_scatter(const Array& g, const Array& index, const PoolShape& s, const Array& out) {
   if (out.numel == 0) return;
   dispatch_compute(g.dtype, [&]<class C>(C) {
@@ -349,6 +426,12 @@ void pool_scatter(const Array& g, const Array& index, const PoolShape& s, const 
     const int64_t in_size = volume(s.in) * s.inner, out_size = volume(s.out) * s.inner;
     const C* from = grad.as<C>();
     C* target = to.as<C>();
+    if constexpr (std::is_floating_point_v<C>) {
+      if (s.inner > 1 && index.dtype != kLong && g.numel > 0) {
+        scatter_by_channels(from, at.as<uint8_t>(), s, target);
+        return to.commit();
+      }
+    }
     parallel_for(0, s.planes, pool_grain(in_size), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         std::fill_n(target + p * in_size, in_size, C(0));

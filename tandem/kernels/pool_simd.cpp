@@ -13,6 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::kernels {
 namespace HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 template <class C>
 HWY_INLINE void take_greater(Vec<C> v, Vec<C> n, Vec<C>& best, Vec<C>& number) {
   const auto take = (v > best) | (v != v);
@@ -144,21 +146,24 @@ void pick(const C* x, int64_t stride, int64_t n, C* out) {
   for (; i < n; ++i) out[i] = x[i * stride];
 }
 
-// Calls f(c, lanes) for registers of channels; lanes is less than a register's only at the end.
+// Calls f(tag, c) for the channels from c on that a register of that tag holds. Blocks of channels
+// fill registers without a mask: a masked load waits for masked stores beside it, as if they
+// overlapped.
 template <class C, class F>
-HWY_INLINE void each_register(int64_t inner, const F& f) {
-  constexpr int64_t kN = Vec<C>::kLanes;
+HWY_INLINE void each_block(int64_t inner, const F& f) {
+  const hn::CappedTag<C, 8> block;
+  constexpr int64_t kN = static_cast<int64_t>(hn::MaxLanes(hn::CappedTag<C, 8>()));
   int64_t c = 0;
-  for (; c + kN <= inner; c += kN) f(c, kN);
-  if (c < inner) f(c, inner - c);
+  for (; c + kN <= inner; c += kN) f(block, c);
+  for (; c < inner; ++c) f(hn::CappedTag<C, 1>(), c);
 }
-template <class C>
-HWY_INLINE Vec<C> load_lanes(const C* p, int64_t n) {
-  return n == Vec<C>::kLanes ? load(p) : load_part(p, n);
-}
-template <class C>
-HWY_INLINE void store_lanes(Vec<C> v, C* p, int64_t n) {
-  n == Vec<C>::kLanes ? store(v, p) : store_part(v, p, n);
+
+template <class D, class V>
+HWY_INLINE void take_greater(D d, V v, hn::TFromD<D> n, V& best, V& number) {
+  // Highway's Ne is false for nans with AVX-512.
+  const auto take = hn::Or(hn::Gt(v, best), hn::Not(hn::Eq(v, v)));
+  best = hn::IfThenElse(take, v, best);
+  number = hn::IfThenElse(take, hn::Set(d, n), number);
 }
 
 template <class C>
@@ -177,30 +182,50 @@ void max_run(const C* x, int64_t step, int64_t n, int64_t inner, C first_number,
     *number = at;
     return;
   }
-  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
-    Vec<C> b = load_lanes(best + c, lanes), at = load_lanes(number + c, lanes);
+  each_block<C>(inner, [&](auto d, int64_t c) HWY_ATTR {
+    auto b = hn::LoadU(d, best + c), at = hn::LoadU(d, number + c);
     for (int64_t i = 0; i < n; ++i)
-      take_greater(load_lanes(x + i * step + c, lanes),
-                   Vec<C>::of(first_number + static_cast<C>(i)), b, at);
-    store_lanes(b, best + c, lanes);
-    store_lanes(at, number + c, lanes);
+      take_greater(d, hn::LoadU(d, x + i * step + c), first_number + static_cast<C>(i), b, at);
+    hn::StoreU(b, d, best + c);
+    hn::StoreU(at, d, number + c);
   });
 }
 
+// Calls f(offset in x, number) for each element of a window, whose first is at offset `at`.
+template <class C, class F>
+HWY_INLINE void each_element(const WindowRow& w, int64_t at, C first_number, C row_number,
+                             const F& f) {
+  for (int64_t r = 0; r < w.rows; ++r) {
+    C number = first_number + static_cast<C>(r) * row_number;
+    for (int64_t i = 0; i < w.n; ++i, number += 1) f(at + r * w.row_step + i * w.step, number);
+  }
+}
+
 template <class C>
-void max_rows(const C* x, int64_t row_step, int64_t rows, int64_t step, int64_t n, int64_t inner,
-              C first_number, C row_number, C* best, C* number) {
-  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
-    Vec<C> b = load_lanes(best + c, lanes), at = load_lanes(number + c, lanes);
-    for (int64_t r = 0; r < rows; ++r) {
-      const C* p = x + r * row_step + c;
-      C first = first_number + static_cast<C>(r) * row_number;
-      for (int64_t i = 0; i < n; ++i, p += step, first += 1)
-        take_greater(load_lanes(p, lanes), Vec<C>::of(first), b, at);
-    }
-    store_lanes(b, best + c, lanes);
-    store_lanes(at, number + c, lanes);
-  });
+void max_windows(const WindowRow& w, const C* x, C first_number, C row_number, C* best, C* number) {
+  for (int64_t o = 0; o < w.windows; ++o, best += w.inner, number += w.inner)
+    each_block<C>(w.inner, [&](auto d, int64_t c) HWY_ATTR {
+      auto b = hn::LoadU(d, best + c), at = hn::LoadU(d, number + c);
+      each_element(w, o * w.window_step + c, first_number, row_number,
+                   [&](int64_t i, C n)
+                       HWY_ATTR { take_greater(d, hn::LoadU(d, x + i), n, b, at); });
+      hn::StoreU(b, d, best + c);
+      hn::StoreU(at, d, number + c);
+    });
+}
+
+template <class C>
+void spread_windows(const WindowRow& w, C* x, C first_number, C row_number, const C* g,
+                    const C* number) {
+  for (int64_t o = 0; o < w.windows; ++o, g += w.inner, number += w.inner)
+    each_block<C>(w.inner, [&](auto d, int64_t c) HWY_ATTR {
+      const auto share = hn::LoadU(d, g + c), at = hn::LoadU(d, number + c);
+      each_element(w, o * w.window_step + c, first_number, row_number,
+                   [&](int64_t i, C n) HWY_ATTR {
+                     const auto mine = hn::IfThenElseZero(hn::Eq(at, hn::Set(d, n)), share);
+                     hn::StoreU(hn::Add(hn::LoadU(d, x + i), mine), d, x + i);
+                   });
+    });
 }
 
 template <class C>
@@ -220,10 +245,10 @@ void add_run(const C* x, int64_t step, int64_t n, int64_t inner, C* sum) {
     *sum = total;
     return;
   }
-  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
-    Vec<C> s = load_lanes(sum + c, lanes);
-    for (int64_t i = 0; i < n; ++i) s = s + load_lanes(x + i * step + c, lanes);
-    store_lanes(s, sum + c, lanes);
+  each_block<C>(inner, [&](auto d, int64_t c) HWY_ATTR {
+    auto s = hn::LoadU(d, sum + c);
+    for (int64_t i = 0; i < n; ++i) s = hn::Add(s, hn::LoadU(d, x + i * step + c));
+    hn::StoreU(s, d, sum + c);
   });
 }
 
@@ -269,20 +294,21 @@ void spread_run(C* x, int64_t step, int64_t n, int64_t inner, const C* value) {
     for (; i < n; ++i) x[i * step] += v;
     return;
   }
-  each_register<C>(inner, [&](int64_t c, int64_t lanes) HWY_ATTR {
-    const Vec<C> v = load_lanes(value + c, lanes);
+  each_block<C>(inner, [&](auto d, int64_t c) HWY_ATTR {
+    const auto v = hn::LoadU(d, value + c);
     for (int64_t i = 0; i < n; ++i) {
       C* p = x + i * step + c;
-      store_lanes(load_lanes(static_cast<const C*>(p), lanes) + v, p, lanes);
+      hn::StoreU(hn::Add(hn::LoadU(d, p), v), d, p);
     }
   });
 }
 
 template <class C>
 const PoolOps<C>* pool_table() {
-  static constexpr PoolOps<C> kTable = {
-      max_taps<C>, average_taps<C>, max_pairs<C>, average_pairs<C>,  spread_taps<C>, pick<C>,
-      max_run<C>,  max_rows<C>,     add_run<C>,   average_planes<C>, spread_run<C>};
+  static constexpr PoolOps<C> kTable = {max_taps<C>,      average_taps<C>,   max_pairs<C>,
+                                        average_pairs<C>, spread_taps<C>,    pick<C>,
+                                        max_run<C>,       max_windows<C>,    spread_windows<C>,
+                                        add_run<C>,       average_planes<C>, spread_run<C>};
   return &kTable;
 }
 const PoolOps<float>* pool_table_f32() { return pool_table<float>(); }

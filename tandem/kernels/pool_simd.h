@@ -4,6 +4,13 @@
 
 namespace tandem::kernels {
 
+/// Windows side by side of `inner` channels: `windows` of them, window_step apart, each of which
+/// has `rows` runs, row_step apart, of n elements, `step` apart. The elements of the first run have
+/// the numbers first_number, first_number + 1, ..., those of the second begin row_number later.
+struct WindowRow {
+  int64_t windows, window_step, rows, row_step, n, step, inner;
+};
+
 /// The inner loops of pooling, for float and double, compiled for each instruction set. Numbers of
 /// elements within a window are kept as C, in which they are exact.
 template <class C>
@@ -28,10 +35,13 @@ struct PoolOps {
   /// number + 1, ...
   void (*max_run)(const C* x, int64_t step, int64_t n, int64_t inner, C first_number, C* best,
                   C* number);
-  /// The same for `rows` such runs, row_step apart, the first of which is number, number +
-  /// row_number, ...
-  void (*max_rows)(const C* x, int64_t row_step, int64_t rows, int64_t step, int64_t n,
-                   int64_t inner, C first_number, C row_number, C* best, C* number);
+  /// The same for each of a row of windows: best and number of the next window follow those of the
+  /// one before, `inner` of them.
+  void (*max_windows)(const WindowRow& w, const C* x, C first_number, C row_number, C* best,
+                      C* number);
+  /// x[c] += g[c] where number[c] is that of the element: what max_windows took x from, backwards.
+  void (*spread_windows)(const WindowRow& w, C* x, C first_number, C row_number, const C* g,
+                         const C* number);
   /// sum[c] += x[c] for each of n elements.
   void (*add_run)(const C* x, int64_t step, int64_t n, int64_t inner, C* sum);
   /// out[p] = the sum of the p-th n elements of x, divided by n.
