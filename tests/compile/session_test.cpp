@@ -465,12 +465,11 @@ TEST(Session, WhatIsComputedOfAParameterFollowsIt) {
   Builder two;
   const Tensor part = w[0], y = two.placeholder({});
   const Tensor loss = (y * part + (w * y).sum()).sum();
-  EXPECT_THROW_WITH(
-      {
-        const Tensor step = two.minimize(loss, optim::SGDOptions(0.1), {w});
-        Session(two).run(step, {{y, tensor(1.f)}});
-      },
-      "DeclareGuard");
+  const auto train_once = [&] {
+    const Tensor step = two.minimize(loss, optim::SGDOptions(0.1), {w});
+    Session(two).run(step, {{y, tensor(1.f)}});
+  };
+  EXPECT_THROW_WITH(train_once(), "DeclareGuard");
 }
 
 TEST(Session, RunningStatisticsMoveOnWithTheRunsThatComputeThem) {
