@@ -387,7 +387,8 @@ TEST(Vmap, ValuesFromOutsideMayBeLookedAt) {
 // Tensors made of numbers inside the function are constants of what is recorded around it.
 TEST(Vmap, LiteralsInsideOfCompiledFunctions) {
   const auto check = [](const auto& f, std::initializer_list<Tensor> inputs) {
-    const auto compiled = compile(vmap(f)), nested = compile(vmap(vmap(f)));
+    const auto compiled = compile(vmap(f));
+    const auto nested = compile(vmap(vmap(f)));
     for (const Tensor& x : inputs) {
       expect_near(compiled(x), vmap(f)(x));
       expect_near(nested(stack({x, x + 1})), stack({vmap(f)(x), vmap(f)(x + 1)}));
