@@ -44,8 +44,8 @@ std::atomic<int> g_background{0};  // threads that work beside the program
 thread_local bool t_inside = false;
 thread_local bool t_signals_wait = false;
 
-// How many threads a loop that begins now should use. Libraries are left as they are: the results of
-// some depend on the number, and others plan with it.
+// How many threads a loop that begins now should use. Libraries are left as they are: the results
+// of some depend on the number, and others plan with it.
 int threads_now() {
   const int n = get_num_threads(), busy = g_background.load(std::memory_order_relaxed);
   if (busy == 0) [[likely]]
@@ -169,7 +169,11 @@ void parallel_ranges(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void
   }
 #else
   std::vector<std::thread> team;
-  for (int w = 1; w < threads; ++w) team.emplace_back(work, w);
+  for (int w = 1; w < threads; ++w)
+    team.emplace_back([&work, w] {
+      let_signals_wait();
+      work(w);
+    });
   work(0);
   for (auto& t : team) t.join();
 #endif

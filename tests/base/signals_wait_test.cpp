@@ -46,7 +46,6 @@ TEST(SignalsWait, MistakesOfTheThreadAreReported) {
     EXPECT_EQ(sigismember(&now, own), 0) << own;
 }
 
-#ifndef TANDEM_THREAD_SANITIZER  // OpenMP's threads are not used there
 TEST(SignalsWait, OnlyTheProgramsOwnThreadsTakeSignals) {
   const int before = get_num_threads();
   set_num_threads(3);
@@ -62,7 +61,6 @@ TEST(SignalsWait, OnlyTheProgramsOwnThreadsTakeSignals) {
   EXPECT_EQ(lent, 2);
   set_num_threads(before);
 }
-#endif
 
 }  // namespace
 }  // namespace tandem
