@@ -1,6 +1,6 @@
 // Products while signals come in all the time, as from a profiler. oneDNN's products without
-// packing keep their sums below a stack pointer that points to memory from malloc(): a handler
-// would write there.
+// packing let the stack pointer point to memory from malloc() meanwhile: a handler would write
+// below it.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
